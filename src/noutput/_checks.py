@@ -1,0 +1,89 @@
+"""Argument checks: each returns the clean value or says name, rule and found value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import TYPE_CHECKING
+
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["choice", "finite", "histogram", "positive", "unit_value", "vector", "whole"]
+
+
+def finite(name: str, value: object) -> float:
+    """Return a finite real number as a float."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise InvalidArgumentError(name, "be a finite number", value)
+
+
+def positive(name: str, value: object) -> float:
+    """Return a positive finite real number as a float."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if 0.0 < number < math.inf:
+            return number
+    raise InvalidArgumentError(name, "be a positive finite number", value)
+
+
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number between `low` and `high`, both included."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= high:
+        return int(value)
+    raise InvalidArgumentError(name, f"be a whole number from {low} to {high}", value)
+
+
+def choice(name: str, value: object, options: Collection[str]) -> str:
+    """Return `value` where it is one of `options`."""
+    if isinstance(value, str) and value in options:
+        return value
+    wanted = ", ".join(repr(option) for option in options)
+    raise InvalidArgumentError(name, f"be one of {wanted}", value)
+
+
+def unit_value(name: str, value: object, *, clip: bool = False) -> float:
+    """Return one number of [-1, 1]; `clip` moves others to the nearer end, NaN is refused."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if -1.0 <= number <= 1.0:
+            return number
+        if clip and not math.isnan(number):
+            return math.copysign(1.0, number)
+    raise InvalidArgumentError(name, "be a number in [-1, 1]", value)
+
+
+def vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a one-dimensional array of finite floats (a copy)."""
+    import numpy as np
+
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "fiu":
+        raise InvalidArgumentError(name, "be a one-dimensional sequence of numbers", values)
+    result = array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(result))
+    if bad.size:
+        raise InvalidArgumentError(f"{name}[{bad[0]}]", "be a finite number", result[bad[0]])
+    return result
+
+
+def histogram(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return probabilities of equal bins of [-1, 1] from nonnegative weights."""
+    weights = vector(name, values)
+    if not weights.size or weights.min() < 0.0 or not 0.0 < weights.sum() < math.inf:
+        raise InvalidArgumentError(name, "be nonnegative numbers with a positive sum", values)
+    result: NDArray[np.float64] = weights / weights.sum()
+    return result

@@ -1,0 +1,184 @@
+r"""From real probabilities to a certified table of whole numbers.
+
+Notes
+-----
+For every output i let :math:`l_i` be the smallest whole number for which
+:math:`\lfloor e^\epsilon l_i \rfloor` reaches the largest probability of the column, in units of
+:math:`1/S`. All weights of the column are rounded into :math:`[l_i, \lfloor e^\epsilon l_i
+\rfloor]`, so the certificate holds whatever happens next inside these bounds. Rows that do not
+add up to S after rounding are repaired by moving the difference to entries that have room.
+
+Rounding moves the mean of a row a little. Two degrees of freedom undo that: the outputs are
+shifted and stretched so that the first and the last row have mean -1 and 1, and the knots are
+defined as the exact means of the rows. The mechanism stays unbiased for every x.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noutput import _checks
+from noutput.errors import DesignError, InvalidArgumentError
+from noutput.mechanisms.exact import SCALE, exponential_floor
+from noutput.mechanisms.table import TableMechanism, row_means
+
+__all__ = ["quantize"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Wholes: TypeAlias = NDArray[np.int64]
+
+_SLACK = 1e-6  # by how much a solver may break a constraint
+_CLOSEST_KNOTS = 1e-7
+
+
+def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> TableMechanism:
+    r"""Return a certified table close to a real-valued design.
+
+    Parameters
+    ----------
+    epsilon : float
+    outputs : sequence of N increasing floats
+    probabilities : array of shape (K, N)
+        Rows that add up to 1 and whose means increase from -1 to 1. Solvers' small violations
+        of these and of the ratio :math:`e^\epsilon` (up to 1e-6) are repaired.
+
+    Returns
+    -------
+    TableMechanism
+        Outputs that get no weight and rows that coincide are dropped. A design that is
+        symmetric in x gives a table that is exactly symmetric.
+
+    Raises
+    ------
+    DesignError
+        If epsilon is so small that 32-bit weights cannot tell the rows apart.
+
+    Examples
+    --------
+    >>> table = quantize(1.1, [-2.0, 2.0], [[0.75, 0.25], [0.25, 0.75]])
+    >>> table.weights.tolist()
+    [[3221225472, 1073741824], [1073741824, 3221225472]]
+    """
+    epsilon = _checks.positive("epsilon", epsilon)
+    values, rows = _clean(epsilon, outputs, probabilities)
+    symmetric = _is_symmetric(values, rows)
+    if symmetric:
+        values = (values - values[::-1]) / 2.0
+        rows = (rows + rows[::-1, ::-1]) / 2.0
+    low, high = _column_bounds(epsilon, rows)
+    if int(low.sum()) > SCALE or int(high.sum()) < SCALE:
+        raise DesignError(f"epsilon = {epsilon} is too small for weights that add up to 2^32")
+    weights = np.stack([_round_row(row, low, high) for row in rows])
+    if symmetric:
+        _mirror(weights, rows, low, high)
+    values = _stretch(values, weights)
+    means = row_means(values, weights)
+    keep = _distinct(means)
+    return TableMechanism(epsilon, values, weights[keep], means[keep])
+
+
+def _clean(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats]:
+    values = _checks.vector("outputs", outputs)
+    rows = np.asarray(probabilities, np.float64)
+    if rows.ndim != 2 or rows.shape[1] != values.size:
+        rule = f"be rows of {values.size} numbers"
+        raise InvalidArgumentError("probabilities", rule, rows.shape)
+    if not np.all(np.isfinite(rows)) or rows.min() < -_SLACK:
+        raise InvalidArgumentError("probabilities", "be nonnegative numbers", probabilities)
+    sums = rows.sum(axis=1)
+    if np.abs(sums - 1.0).max() > _SLACK:
+        worst = float(sums[np.abs(sums - 1.0).argmax()])
+        raise InvalidArgumentError("probabilities", "add up to 1 in every row", worst)
+    rows = np.maximum(rows, 0.0)
+    used = rows.max(axis=0) * SCALE > 1.0
+    values, rows = values[used], rows[:, used]
+    largest = rows.max(axis=0)
+    excess = largest - np.exp(min(epsilon, 32.0)) * rows.min(axis=0)
+    if np.any(excess > _SLACK * np.maximum(largest, 1e-3)):
+        output = int(excess.argmax())
+        found = f"{largest[output]} / {rows[:, output].min()} at output {output}"
+        raise InvalidArgumentError("probabilities", "have ratios up to e^epsilon", found)
+    result: Floats = rows / rows.sum(axis=1, keepdims=True)
+    return values, result
+
+
+def _is_symmetric(outputs: Floats, rows: Floats) -> bool:
+    spread = np.abs(outputs + outputs[::-1]).max() <= 1e-9 * np.abs(outputs).max()
+    return bool(spread and np.abs(rows - rows[::-1, ::-1]).max() <= 1e-9)
+
+
+def _column_bounds(epsilon: float, rows: Floats) -> tuple[Wholes, Wholes]:
+    floor = exponential_floor(epsilon)
+    tops = [int(top) for top in np.rint(rows.max(axis=0) * SCALE)]
+    low = [max(1, -(-(top << 64) // floor)) for top in tops]
+    high = [min(SCALE - 1, bottom * floor >> 64) for bottom in low]
+    return np.array(low, np.int64), np.array(high, np.int64)
+
+
+def _round_row(row: Floats, low: Wholes, high: Wholes) -> Wholes:
+    """Round one row into its bounds, and make it add up."""
+    weights = np.clip(np.rint(row * SCALE).astype(np.int64), low, high)
+    missing = SCALE - int(weights.sum())
+    while missing:
+        room = high - weights if missing > 0 else weights - low
+        place = int(room.argmax())
+        move = min(abs(missing), int(room[place]))
+        weights[place] += move if missing > 0 else -move
+        missing -= move if missing > 0 else -move
+    return weights
+
+
+def _mirror(weights: Wholes, rows: Floats, low: Wholes, high: Wholes) -> None:
+    """Make the table exactly symmetric: the upper half of the rows decides."""
+    half = len(weights) // 2
+    weights[:half] = weights[::-1][:half, ::-1]
+    if len(weights) % 2:
+        weights[half] = _round_symmetric_row(rows[half], low, high)
+
+
+def _round_symmetric_row(row: Floats, low: Wholes, high: Wholes) -> Wholes:
+    """Round a row that equals its mirror image: pairs move together, the middle takes the rest."""
+    weights = np.clip(np.rint(row * SCALE).astype(np.int64), low, high)
+    pairs = len(row) // 2
+    missing = SCALE - int(weights.sum())
+    while missing:
+        room = high - weights if missing > 0 else weights - low
+        sign = 1 if missing > 0 else -1
+        middle = len(row) % 2 and (missing % 2 or not room[:pairs].any())
+        if middle:
+            # an odd rest can only go to the middle, one step in either direction
+            place, copies = pairs, 1
+            move = 1 if missing % 2 else min(abs(missing), int(room[place]))
+            if not room[place]:
+                sign, move = -sign, 1
+        else:
+            place, copies = int(room[:pairs].argmax()), 2
+            move = min(abs(missing) // 2, int(room[place]))
+            weights[-1 - place] += sign * move
+        weights[place] += sign * move
+        missing -= sign * move * copies
+    return weights
+
+
+def _stretch(outputs: Floats, weights: Wholes) -> Floats:
+    """Shift and stretch the outputs so that the outer rows have mean -1 and 1."""
+    for _ in range(2):  # the second pass removes the rounding of the first
+        first, last = row_means(outputs, weights[[0, -1]])
+        if not last - first > 1e-6:
+            raise DesignError("the first and the last row of probabilities coincide")
+        middle = 0.0 if first == -last else (first + last) / 2.0
+        outputs = (outputs - middle) * (2.0 / (last - first))
+    return outputs
+
+
+def _distinct(means: Floats) -> list[int]:
+    """Drop rows whose mean does not lie clearly above that of the row before."""
+    keep = [0]
+    last = len(means) - 1
+    for k in range(1, last):
+        if means[k] - means[keep[-1]] > _CLOSEST_KNOTS and means[last] - means[k] > _CLOSEST_KNOTS:
+            keep.append(k)
+    return [*keep, last]

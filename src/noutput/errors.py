@@ -1,0 +1,115 @@
+"""Every error that noutput raises on purpose.
+
+::
+
+    NoutputError
+    ├── InvalidArgumentError (also a ValueError): an argument breaks a rule
+    │   ├── DocumentError: a JSON document is not what it claims to be
+    │   └── PrivacyError: a table would reveal more than its epsilon allows
+    ├── DesignError (also a ValueError): no mechanism of the wanted kind was found
+    └── MissingExtraError (also an ImportError): an optional part is not installed
+"""
+
+from __future__ import annotations
+
+import reprlib
+
+__all__ = [
+    "DesignError",
+    "DocumentError",
+    "InvalidArgumentError",
+    "MissingExtraError",
+    "NoutputError",
+    "PrivacyError",
+]
+
+
+class NoutputError(Exception):
+    """The root of all errors raised by noutput."""
+
+
+class InvalidArgumentError(NoutputError, ValueError):
+    """An argument breaks a rule.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    rule : str
+        What must hold, in words that complete "NAME must ...".
+    found : object
+        The value that was found instead.
+    """
+
+    def __init__(self, name: str, rule: str, found: object) -> None:
+        super().__init__(f"{name} must {rule}; found {reprlib.repr(found)}")
+        self.name = name
+        self.rule = rule
+        self.found = found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, self.rule, self.found)
+
+
+class DocumentError(InvalidArgumentError):
+    """A JSON document has missing, extra or malformed content."""
+
+
+class PrivacyError(InvalidArgumentError):
+    """A table would reveal more than its epsilon allows.
+
+    Parameters
+    ----------
+    output : int
+        Index of the first output that breaks the rule.
+    likely, unlikely : int
+        Indexes of the knots at which this output is most and least likely.
+    weights : tuple of int
+        The two weights, whose ratio exceeds e^epsilon.
+    epsilon : float
+        What the table claims.
+    """
+
+    def __init__(
+        self, output: int, likely: int, unlikely: int, weights: tuple[int, int], epsilon: float
+    ) -> None:
+        super().__init__(
+            "weights",
+            f"satisfy max <= e^epsilon * min in every column (epsilon = {epsilon!r})",
+            f"{weights[0]} / {weights[1]}",
+        )
+        self.args = (
+            f"{self.args[0]} at output {output}, rows {likely} and {unlikely}: not private",
+        )
+        self.output = output
+        self.likely = likely
+        self.unlikely = unlikely
+        self.weights = weights
+        self.epsilon = epsilon
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.output, self.likely, self.unlikely, self.weights, self.epsilon)
+
+
+class DesignError(NoutputError, ValueError):
+    """No mechanism of the wanted kind was found; the message says why."""
+
+
+class MissingExtraError(NoutputError, ImportError):
+    """An optional part of noutput is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that could not be imported.
+    extra : str
+        The extra of noutput that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'noutput[{extra}]'")
+        self.package = package
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.package, self.extra)

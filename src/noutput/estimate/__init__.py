@@ -1,0 +1,1 @@
+"""Estimates from tallies: what the collector learns about everybody, and how sure it is."""

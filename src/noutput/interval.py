@@ -1,0 +1,82 @@
+"""Bounds in the user's own units, and the map from there to [-1, 1] and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["UNIT", "Interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval of the user's units, such as minutes from 0 to 180.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The ends; `lower` is smaller than `upper`.
+
+    Examples
+    --------
+    >>> minutes = Interval(0, 180)
+    >>> minutes.to_unit([0, 45, 180])
+    array([-1. , -0.5,  1. ])
+    >>> minutes.from_unit(0.5)
+    135.0
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        lower = _checks.finite("lower", self.lower)
+        upper = _checks.finite("upper", self.upper)
+        if not lower < upper or upper - lower == np.inf:
+            raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def half_width(self) -> float:
+        """What one unit of [-1, 1] stands for."""
+        return (self.upper - self.lower) / 2.0
+
+    def to_unit(self, values: ArrayLike, *, clip: bool = False) -> NDArray[np.float64]:
+        """Map values of this interval to [-1, 1].
+
+        Values outside are refused, or moved to the nearer end where `clip` is true. NaN is
+        always refused.
+        """
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiu":
+            raise InvalidArgumentError("values", "be numbers", values)
+        numbers = array.astype(np.float64)
+        within = (numbers >= self.lower) & (numbers <= self.upper)
+        if not np.all(within):
+            bad = np.flatnonzero(np.isnan(numbers) if clip else ~within)
+            if bad.size:
+                raise InvalidArgumentError(
+                    f"values[{bad[0]}]",
+                    f"lie in [{self.lower}, {self.upper}]",
+                    float(numbers.flat[bad[0]]),
+                )
+            numbers = np.clip(numbers, self.lower, self.upper)
+        unit = (numbers - self.lower) / self.half_width - 1.0
+        result: NDArray[np.float64] = np.clip(unit, -1.0, 1.0)
+        return result
+
+    def from_unit(self, value: float) -> float:
+        """Map a number of [-1, 1] to this interval (numbers outside go beyond its ends)."""
+        return self.lower + (value + 1.0) * self.half_width
+
+
+UNIT = Interval(-1.0, 1.0)

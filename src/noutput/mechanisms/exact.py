@@ -1,0 +1,149 @@
+r"""The privacy certificate and the drawing of one report, in plain Python.
+
+This module is all that a device has to trust. It imports the standard library only, and no
+floating-point operation takes part in the decision whether a table is private.
+
+Notes
+-----
+A table gives every knot :math:`x_k` a row of whole-number weights that add up to
+:math:`S = 2^{32}`. An input selects one of its two neighbouring rows at random, so for every
+real :math:`x` the distribution of the output is a mixture of rows, and
+
+.. math:: \frac{P(i \mid x)}{P(i \mid x')}
+          \le \frac{\max_k w_{k,i}}{\min_k w_{k,i}} .
+
+The mechanism is :math:`\epsilon`-locally differentially private as soon as each of these
+:math:`N` ratios is at most :math:`e^\epsilon`. The check replaces :math:`e^\epsilon` by a
+rational number that is provably not larger.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+
+__all__ = ["SCALE", "SCALE_BITS", "certify", "draw", "exponential_floor", "privacy_loss"]
+
+SCALE_BITS = 32
+SCALE = 1 << SCALE_BITS
+_FRACTION_BITS = 64
+_GUARD_BITS = 64
+_LARGEST_EXPONENT = 32.0  # no ratio of two weights reaches e^32
+
+
+def exponential_floor(epsilon: float) -> int:
+    r"""Return a whole number that is not above :math:`2^{64} e^\epsilon`.
+
+    Parameters
+    ----------
+    epsilon : float
+        A number that is not negative; everything above 32 counts as 32.
+
+    Notes
+    -----
+    `epsilon` is taken as the exact fraction that the float stands for. The terms of the Taylor
+    series are positive and each is rounded down, so the sum never exceeds the true value; 64
+    guard bits keep it within one part in :math:`2^{64}`.
+
+    Examples
+    --------
+    >>> exponential_floor(0.0) == 1 << 64
+    True
+    >>> exponential_floor(1.0) / (1 << 64)
+    2.718281828459045
+    """
+    numerator, denominator = min(float(epsilon), _LARGEST_EXPONENT).as_integer_ratio()
+    total = term = 1 << (_FRACTION_BITS + _GUARD_BITS)
+    n = 0
+    while term:
+        n += 1
+        term = term * numerator // (denominator * n)
+        total += term
+    return total >> _GUARD_BITS
+
+
+def _allows(floor: int, largest: int, smallest: int) -> bool:
+    return largest << _FRACTION_BITS <= floor * smallest
+
+
+def certify(
+    largest: Sequence[int], smallest: Sequence[int], epsilon: float
+) -> int | None:
+    r"""Return the first output whose weights differ by more than :math:`e^\epsilon`, or None.
+
+    Parameters
+    ----------
+    largest, smallest : sequence of int
+        The largest and the smallest weight of every column of the table.
+    epsilon : float
+        The loss that the table claims.
+
+    Guarantees
+    ----------
+    None is returned only where ``largest[i] <= e**epsilon * smallest[i]`` holds for every
+    output as a statement about real numbers, not about floats.
+
+    Examples
+    --------
+    >>> certify([3, 3], [1, 1], 1.0986122886681098), certify([3, 3], [1, 1], 1.09)
+    (None, 0)
+    """
+    floor = exponential_floor(epsilon)
+    for output, (high, low) in enumerate(zip(largest, smallest, strict=True)):
+        if not _allows(floor, high, low):
+            return output
+    return None
+
+
+def privacy_loss(largest: Sequence[int], smallest: Sequence[int]) -> float:
+    r"""Return the smallest float that `certify` accepts for these columns.
+
+    The exact loss is the logarithm of a fraction; the result is that logarithm rounded up.
+
+    Examples
+    --------
+    >>> privacy_loss([3, 3], [1, 1])
+    1.0986122886681098
+    """
+    high, low = 1, 1
+    for a, b in zip(largest, smallest, strict=True):
+        if a * low > high * b:
+            high, low = a, b
+    loss = math.log1p((high - low) / low) * (1.0 - 2.0**-50)
+    while not _allows(exponential_floor(loss), high, low):
+        loss = math.nextafter(loss, math.inf)
+    return loss
+
+
+def draw(
+    knots: Sequence[float], thresholds: Sequence[Sequence[int]], x: float, word: int
+) -> int:
+    r"""Turn one number and one 64-bit word into an output.
+
+    Parameters
+    ----------
+    knots : sequence of float
+        Increasing, from -1 to 1.
+    thresholds : sequence of sequences of int
+        Running sums of every row of weights.
+    x : float
+        The private number, in [-1, 1].
+    word : int
+        A random number below 2^64 that is used for nothing else.
+
+    Notes
+    -----
+    The upper 32 bits round `x` to one of its neighbouring knots so that the mean is right, the
+    lower 32 bits select an output of that knot's row. Whatever row the first step selects, the
+    report is a draw from a certified row: only the lower bits matter for privacy.
+
+    Examples
+    --------
+    >>> draw([-1.0, 1.0], [[3 << 30, 1 << 32], [1 << 30, 1 << 32]], 1.0, 0xFFFF_FFFF)
+    1
+    """
+    cell = min(bisect_right(knots, x) - 1, len(knots) - 2)
+    rise = SCALE / (knots[cell + 1] - knots[cell])
+    row = cell + ((word >> SCALE_BITS) < (x - knots[cell]) * rise)
+    return bisect_right(thresholds[row], word & (SCALE - 1))
