@@ -15,7 +15,7 @@ __all__ = ["command"]
 _SHOWN_INPUTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
-class _Objective(click.ParamType):
+class _Objective(click.ParamType[str | float]):
     name = "worst|average|R"
 
     def convert(
