@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import struct
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -319,7 +319,12 @@ class TableMechanism:
         PrivacyError
             If the table is not as private as it claims.
         """
-        parts = document.load(text, MAX_OUTPUTS, MAX_KNOTS)
+        return cls.from_document(document.parse(text))
+
+    @classmethod
+    def from_document(cls, found: dict[str, Any]) -> TableMechanism:
+        """Read a table from parsed JSON, as `from_json` does from text."""
+        parts = document.load(found, MAX_OUTPUTS, MAX_KNOTS)
         table = cls(parts.epsilon, parts.outputs, parts.weights, parts.knots)
         document.check_fingerprint(parts, table.fingerprint)
         return table
