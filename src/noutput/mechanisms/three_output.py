@@ -49,7 +49,7 @@ def three_output(epsilon: float) -> TableMechanism:
     c = math.exp(min(epsilon, LARGEST_EXPONENT))
     edge = c * (c + 1.0) / ((c - 1.0) * (c - zero))
     near = (c - zero) / (c + 1.0)
-    half = (1.0 - zero) / 2.0
+    half = max((1.0 - zero) / 2.0, near / c)  # equal for large c, where 1 - a cancels
     rows = [[near, zero / c, near / c], [half, zero, half], [near / c, zero / c, near]]
     return quantize(epsilon, [-edge, 0.0, edge], rows)
 
@@ -82,13 +82,7 @@ def zero_probability(epsilon: float) -> float:
         return c / (c + 2.0)
     first = c**4 + 14.0 * c**3 + 50.0 * c**2 - 2.0 * c + 25.0
     second = (
-        -2.0 * c**6
-        - 42.0 * c**5
-        - 270.0 * c**4
-        - 404.0 * c**3
-        - 918.0 * c**2
-        + 30.0 * c
-        - 250.0
+        -2.0 * c**6 - 42.0 * c**5 - 270.0 * c**4 - 404.0 * c**3 - 918.0 * c**2 + 30.0 * c - 250.0
     )
     angle = math.pi / 3.0 + math.acos(max(-1.0, -second / (2.0 * first**1.5))) / 3.0
     root = (c**2 + 4.0 * c + 5.0 - 2.0 * math.sqrt(first) * math.cos(angle)) / 6.0

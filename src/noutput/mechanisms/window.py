@@ -136,7 +136,9 @@ class WindowMechanism:
         reports = np.asarray(y, np.float64)
         away = np.abs(reports - self.slope * unit_array(x)) - self.half_width
         factor = np.where(away <= 0.0, 1.0 + self._excess, 1.0)
-        result: NDArray[np.float64] = self.outside_density * factor * (np.abs(reports) <= self.reach)
+        result: NDArray[np.float64] = (
+            self.outside_density * factor * (np.abs(reports) <= self.reach)
+        )
         return result
 
     def privatize(
