@@ -42,7 +42,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         for count in self.counts:
-            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            if type(count) is not int or count < 0:
                 raise InvalidArgumentError("counts", "be whole numbers, none negative", count)
 
     @classmethod

@@ -3,11 +3,14 @@ r"""Duchi's mechanism: one bit a report."""
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.mechanisms.exact import LARGEST_EXPONENT
 from noutput.mechanisms.quantize import quantize
-from noutput.mechanisms.table import TableMechanism
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["duchi"]
 

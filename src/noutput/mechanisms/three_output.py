@@ -3,12 +3,15 @@ r"""The Three-output mechanism: Duchi's with a third report, zero."""
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.mechanisms.duchi import duchi
 from noutput.mechanisms.exact import LARGEST_EXPONENT
 from noutput.mechanisms.quantize import quantize
-from noutput.mechanisms.table import TableMechanism
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["three_output", "zero_probability"]
 
