@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_STEPS = 41
+_STEP = 0.25  # of epsilon in figures: catalogs of designs have the same
 # drawn at many epsilons: designs that search for seconds and oracles are left to --only
 _DRAWN = (
     "n-output", "n-output-analytical", "duchi", "three-output", "pm", "pm-sub", "pm-opt",
@@ -120,7 +120,7 @@ def _draw(
     low, high = (_checks.positive("range", end) for end in ends)
     if not low < high:
         raise InvalidArgumentError("range", "go from a smaller to a larger epsilon", ends)
-    epsilons = np.linspace(low, high, _STEPS)
+    epsilons = np.arange(low, high + _STEP / 2.0, _STEP)
     curves = {}
     for name in names:
         made = [_make(name, epsilon, outputs) for epsilon in epsilons.tolist()]

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.events import Reader, find_event
+from noutput.estimate.events import Reader, find_event, reader_of
 from noutput.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ def _screen(
 ) -> tuple[Reader, list[tuple[float, float]]]:
     """Return how to read reports, and the ordered pairs of inputs to look at."""
     reports = [_sample(draw, x, size, rng) for x in grid.tolist()]
-    reader = Reader(np.concatenate(reports))
-    shares = np.stack([reader.frequencies(part) for part in reports])
-    logs, errors = np.log(shares), 1.0 / np.sqrt(shares * size)
+    reader = reader_of(np.concatenate(reports))
+    counts = np.stack([reader.counts(part) for part in reports]) + 0.5
+    logs, errors = np.log(counts), 1.0 / np.sqrt(counts)
     high, low = (logs - 2.0 * errors), (logs + 2.0 * errors)
     contrast = high.max(axis=0) - low.min(axis=0)
     chosen = np.argsort(contrast)[::-1][:_SCREENED_PAIRS]
