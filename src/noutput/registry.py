@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from noutput.mechanisms.base import Mechanism
-    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["MECHANISMS", "Entry", "mechanism"]
 
@@ -47,39 +46,21 @@ class Entry:
         return tuple(inspect.signature(self.make).parameters)[1:]
 
 
-# The designs need scipy, the others do not: it is loaded where a design is asked for.
+def _designed(**choices: Any) -> Callable[..., Mechanism]:
+    def make(epsilon: float, n_outputs: int | None = None) -> Mechanism:
+        from noutput.designs import design  # needs scipy, which the other mechanisms do not
 
+        return design(epsilon, n_outputs, **choices).mechanism
 
-def _optimal(epsilon: float, n_outputs: int | None = None) -> TableMechanism:
-    from noutput.designs import design
-
-    return design(epsilon, n_outputs).mechanism
-
-
-def _average(epsilon: float, n_outputs: int | None = None) -> TableMechanism:
-    from noutput.designs import design
-
-    return design(epsilon, n_outputs, objective="average").mechanism
-
-
-def _numerical(epsilon: float, n_outputs: int | None = None) -> TableMechanism:
-    from noutput.designs import design
-
-    return design(epsilon, n_outputs, method="numerical").mechanism
-
-
-def _analytical(epsilon: float, n_outputs: int | None = None) -> TableMechanism:
-    from noutput.designs import design
-
-    return design(epsilon, n_outputs, method="analytical").mechanism
+    return make
 
 
 MECHANISMS: Mapping[str, Entry] = MappingProxyType(
     {
-        "n-output": Entry("N-output", _optimal),
-        "n-output-average": Entry("N-output (average)", _average),
-        "n-output-numerical": Entry("N-output (numerical)", _numerical),
-        "n-output-analytical": Entry("N-output (analytical)", _analytical),
+        "n-output": Entry("N-output", _designed()),
+        "n-output-average": Entry("N-output (average)", _designed(objective="average")),
+        "n-output-numerical": Entry("N-output (numerical)", _designed(method="numerical")),
+        "n-output-analytical": Entry("N-output (analytical)", _designed(method="analytical")),
         "duchi": Entry("Duchi", duchi),
         "three-output": Entry("Three-output", three_output),
         "pm": Entry("PM", pm),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,10 @@ import noutput as no
 from noutput.mechanisms.base import Channel, Mechanism
 from noutput.mechanisms.table import TableMechanism
 from noutput.mechanisms.unary_encoding import UnaryEncoding
+from tests.registered import DESIGNED, NAMES, make
 
-NAMES = list(no.MECHANISMS)
-CHEAP = {"n_outputs": 3, "bins": 10}
-DESIGNED = {name for name in NAMES if name.startswith("n-output")}
 DRAWS = 200_000
 LEVEL = 1e-5
-
-
-@cache
-def make(name: str, epsilon: float) -> Any:
-    options = {key: CHEAP[key] for key in no.MECHANISMS[name].options}
-    return no.mechanism(name, epsilon, **options)
 
 
 @st.composite
@@ -73,7 +65,7 @@ def test_transitions_are_averages(case: tuple[str, float], bins: int) -> None:
     found = make(*case)
     if isinstance(found, UnaryEncoding):
         return
-    sizes = {"output_bins": 12} if "output_bins" in found.transition.__code__.co_varnames else {}
+    sizes = {"output_bins": 12} if "output_bins" in signature(found.transition).parameters else {}
     coarse, fine = found.transition(bins, **sizes), found.transition(3 * bins, **sizes)
     assert fine.min() >= -1e-15
     assert np.abs(fine.sum(axis=1) - 1.0).max() < 1e-12

@@ -76,6 +76,11 @@ def _lower_bound(epsilon: float) -> float | None:
     return bound
 
 
+def _unbiased(mechanism: Mechanism) -> bool:
+    """Tell reports of numbers from reports of bins, whose mean is the middle of the bin."""
+    return abs(float(mechanism.mean(0.3)) - 0.3) < 1e-9
+
+
 def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     from rich import box
     from rich.console import Console
@@ -98,7 +103,7 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
             name,
             f"{worst:.5g}",
             f"{mechanism.average_variance():.5g}",
-            f"{worst / bound:.4f}" if bound else "-",
+            f"{worst / bound:.4f}" if bound and _unbiased(mechanism) else "-",
             str(mechanism.bits),
             "yes" if mechanism.exact else "no",
         )

@@ -104,8 +104,13 @@ def audit(
     .. math:: \ln P(E \mid x)_{\text{lower}} - \ln P(E \mid x')_{\text{upper}}
 
     bounds the loss. The error probability is divided among all limits (Bonferroni), and reports
-    that selected an event are never counted for it, so the level of confidence holds for any
-    sampler. Whether a fault is found depends on the number of samples: a pass is no proof.
+    that selected an event are never counted for it.
+
+    Guarantees
+    ----------
+    An epsilon-locally differentially private sampler fails with probability 1 - `confidence` at
+    most, whatever it is. The reverse does not hold: a pass is no proof of privacy, it says that
+    this many samples at these inputs showed no fault.
 
     Examples
     --------
