@@ -53,7 +53,7 @@ def norm_sub(shares: ArrayLike) -> NDArray[np.float64]:
     References
     ----------
     Wang et al., "Locally differentially private frequency estimation with consistency", 2020,
-    doi:10.14722/ndss.2020.24157.
+    doi:10.48550/arXiv.1905.08320.
 
     Examples
     --------
