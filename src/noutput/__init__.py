@@ -18,12 +18,16 @@ if TYPE_CHECKING:
         NoutputError,
         PrivacyError,
     )
+    from noutput.estimate.audit import Audit, audit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
+    from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
 
 __all__ = [
+    "MECHANISMS",
+    "Audit",
     "Design",
     "DesignError",
     "DocumentError",
@@ -35,13 +39,17 @@ __all__ = [
     "PrivacyError",
     "TableMechanism",
     "Tally",
+    "audit",
     "design",
     "estimate_mean",
+    "mechanism",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "MECHANISMS": "noutput.registry",
+    "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs",
     "DesignError": "noutput.errors",
     "DocumentError": "noutput.errors",
@@ -53,8 +61,10 @@ _HOMES = {
     "PrivacyError": "noutput.errors",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
+    "audit": "noutput.estimate.audit",
     "design": "noutput.designs",
     "estimate_mean": "noutput.estimate.mean",
+    "mechanism": "noutput.registry",
 }
 
 

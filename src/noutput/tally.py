@@ -48,14 +48,7 @@ class Tally:
     @classmethod
     def of(cls, mechanism: TableMechanism, reports: ArrayLike) -> Tally:
         """Count reports (indexes of outputs) of a mechanism."""
-        array = np.asarray(reports)
-        if array.dtype.kind not in "iu" and array.size:
-            raise InvalidArgumentError("reports", "be indexes of outputs", reports)
-        flat = array.reshape(-1).astype(np.intp, copy=False)
-        if flat.size and not 0 <= flat.min() <= flat.max() < mechanism.n_outputs:
-            bad = flat.min() if flat.min() < 0 else flat.max()
-            rule = f"be indexes from 0 to {mechanism.n_outputs - 1}"
-            raise InvalidArgumentError("reports", rule, int(bad))
+        flat = mechanism.cells(reports).reshape(-1)
         counts = np.bincount(flat, minlength=mechanism.n_outputs)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
