@@ -16,33 +16,35 @@ if TYPE_CHECKING:
 __all__ = ["choice", "finite", "histogram", "positive", "unit_value", "vector", "whole"]
 
 
+def _real(value: object) -> float:
+    """Return a real number as a float, and NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def finite(name: str, value: object) -> float:
     """Return a finite real number as a float."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
+    number = _real(value)
+    if math.isfinite(number):
+        return number
     raise InvalidArgumentError(name, "be a finite number", value)
 
 
 def positive(name: str, value: object) -> float:
     """Return a positive finite real number as a float."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if 0.0 < number < math.inf:
-            return number
+    number = _real(value)
+    if 0.0 < number < math.inf:
+        return number
     raise InvalidArgumentError(name, "be a positive finite number", value)
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:
     """Return a whole number between `low` and `high`, both included."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= high:
+    if not isinstance(value, bool) and isinstance(value, Integral) and low <= int(value) <= high:
         return int(value)
     raise InvalidArgumentError(name, f"be a whole number from {low} to {high}", value)
 
@@ -57,12 +59,11 @@ def choice(name: str, value: object, options: Collection[str]) -> str:
 
 def unit_value(name: str, value: object, *, clip: bool = False) -> float:
     """Return one number of [-1, 1]; `clip` moves others to the nearer end, NaN is refused."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        if -1.0 <= number <= 1.0:
-            return number
-        if clip and not math.isnan(number):
-            return math.copysign(1.0, number)
+    number = _real(value)
+    if -1.0 <= number <= 1.0:
+        return number
+    if clip and not math.isnan(number):
+        return math.copysign(1.0, number)
     raise InvalidArgumentError(name, "be a number in [-1, 1]", value)
 
 

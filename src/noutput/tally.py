@@ -57,7 +57,7 @@ class Tally:
             raise InvalidArgumentError("counts", "be a sequence of whole numbers", self.counts)
         counts = tuple(self.counts)
         for count in counts:
-            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            if type(count) is not int or count < 0:
                 raise InvalidArgumentError("counts", "be whole numbers, none negative", count)
         object.__setattr__(self, "counts", counts)
 

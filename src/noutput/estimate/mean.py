@@ -33,9 +33,7 @@ class MeanEstimate:
         return self.value - half, self.value + half
 
 
-def estimate_mean(
-    mechanism: TableMechanism, tally: Tally, bounds: Interval = UNIT
-) -> MeanEstimate:
+def estimate_mean(mechanism: TableMechanism, tally: Tally, bounds: Interval = UNIT) -> MeanEstimate:
     """Estimate the mean of the people's numbers from their reports.
 
     Parameters

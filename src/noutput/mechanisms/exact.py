@@ -67,9 +67,7 @@ def _allows(floor: int, largest: int, smallest: int) -> bool:
     return largest << _FRACTION_BITS <= floor * smallest
 
 
-def certify(
-    largest: Sequence[int], smallest: Sequence[int], epsilon: float
-) -> int | None:
+def certify(largest: Sequence[int], smallest: Sequence[int], epsilon: float) -> int | None:
     r"""Return the first output whose weights differ by more than :math:`e^\epsilon`, or None.
 
     Parameters
@@ -116,9 +114,7 @@ def privacy_loss(largest: Sequence[int], smallest: Sequence[int]) -> float:
     return loss
 
 
-def draw(
-    knots: Sequence[float], thresholds: Sequence[Sequence[int]], x: float, word: int
-) -> int:
+def draw(knots: Sequence[float], thresholds: Sequence[Sequence[int]], x: float, word: int) -> int:
     r"""Turn one number and one 64-bit word into an output.
 
     Parameters

@@ -68,9 +68,7 @@ class TableKernel:
         self._guide_steps = steps
         self._keys = (sums + (np.arange(len(weights), dtype=np.int64)[:, None] << 32)).ravel()
 
-    def _rows(
-        self, x: NDArray[np.float64], high: NDArray[np.uint64]
-    ) -> NDArray[np.intp]:
+    def _rows(self, x: NDArray[np.float64], high: NDArray[np.uint64]) -> NDArray[np.intp]:
         """Round every number to a neighbouring knot."""
         if self._cell_steps > _MOST_STEPS:
             cell = np.searchsorted(self._knots, x, side="right") - 1

@@ -3,6 +3,7 @@ r"""The one object that everything deployable is made of: a table of whole numbe
 from __future__ import annotations
 
 import hashlib
+import secrets
 import struct
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn, TypeVar, overload
@@ -179,7 +180,7 @@ class TableMechanism:
     @overload
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
-    ) -> NDArray[np.uint8] | int: ...
+    ) -> NDArray[np.uint8]: ...
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> NDArray[np.uint8] | int:
@@ -204,12 +205,9 @@ class TableMechanism:
         The i-th number uses the i-th 64-bit word of a stream that serves nothing else. Without
         `rng` this is the keystream of AES-256 under a fresh key from the operating system.
         """
-        if isinstance(x, float | int):
+        if isinstance(x, float | int | np.number):
             return self.draw(_checks.unit_value("x", x, clip=clip), _one_word(rng))
-        values = np.asarray(x)
-        if values.ndim == 0:
-            number = _checks.unit_value("x", values.item(), clip=clip)
-            return self.draw(number, _one_word(rng))
+        values: NDArray[np.generic] = np.asarray(x)
         if values.dtype.kind not in "fiu" and values.size:
             raise InvalidArgumentError("x", "be numbers in [-1, 1]", x)
         reports = np.empty(values.shape, np.uint8)
@@ -249,7 +247,8 @@ class TableMechanism:
 
     @cached_property
     def _knot_list(self) -> list[float]:
-        return self._knots.tolist()
+        knots: list[float] = self._knots.tolist()
+        return knots
 
     @cached_property
     def _thresholds(self) -> list[list[int]]:
@@ -421,6 +420,8 @@ def _clean_knots(knots: ArrayLike, means: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _one_word(rng: np.random.Generator | None) -> int:
+    if rng is None:
+        return secrets.randbits(64)
     word = np.empty(1, np.uint64)
     word_source(rng).fill(word)
     return int(word[0])

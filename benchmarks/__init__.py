@@ -1,0 +1,1 @@
+"""Timings, as ratios to a floor measured in the same run: machines differ, ratios less so."""

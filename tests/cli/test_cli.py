@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from noutput.mechanisms.table import TableMechanism
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+
+
+def test_help_lists_every_verb() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    for verb in ("design", "verify", "demo"):
+        assert verb in done.stdout
+
+
+def test_an_unknown_verb_is_named() -> None:
+    done = run("frobnicate")
+    assert done.returncode == 2
+    assert "frobnicate" in done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom noutput.cli import noutput\n"
+        "noutput.main(['--help'], standalone_mode=False)\n"
+        "print([m for m in ('numpy', 'scipy', 'rich', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip().endswith("[]")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("design")
+    done = run(
+        "design", "--epsilon", "4", "--outputs", "5", "--method", "analytical",
+        "--json", str(folder / "table.json"), "--plot", str(folder / "table.png"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_design_prints_what_people_need(saved: tuple[Path, str]) -> None:
+    _, text = saved
+    for fact in ("5, 3 bits each", "0.164235", "certified privacy loss", "1.0933", "fingerprint"):
+        assert fact in text
+
+
+def test_design_saves_a_certified_table(saved: tuple[Path, str]) -> None:
+    folder, _ = saved
+    table = TableMechanism.from_json((folder / "table.json").read_text())
+    assert table.epsilon == 4.0
+    done = run("verify", str(folder / "table.json"))
+    assert done.returncode == 0
+    assert done.stdout.startswith("Private")
+    assert table.fingerprint in done.stdout
+
+
+def test_design_draws_a_figure(saved: tuple[Path, str]) -> None:
+    folder, _ = saved
+    assert (folder / "table.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> None:
+    document = json.loads((saved[0] / "table.json").read_text())
+    document["epsilon"] = 3.9
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(document))
+    done = run("verify", str(bad))
+    assert done.returncode == 1
+    assert "NOT PRIVATE" in done.stderr
+    assert "Output 0" in done.stderr
+    assert "row" in done.stderr
+
+
+def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": 1}')
+    done = run("verify", str(bad))
+    assert done.returncode == 2
+    assert "Error: format must be" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert run("verify", str(tmp_path / "missing.json")).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--epsilon", "0"), "epsilon must be a positive finite number"),
+        (("--epsilon", "nan"), "epsilon must be a positive finite number"),
+        (("--epsilon", "1", "--outputs", "1"), "n_outputs must be a whole number from 2 to 256"),
+        (("--epsilon", "1", "--outputs", "300"), "n_outputs must be"),
+        (("--epsilon", "1", "--objective", "best"), "not 'worst', 'average' or a number"),
+        (("--epsilon", "1", "--outputs", "16"), "too large"),
+        (("--epsilon", "1", "--objective", "average"), "objective must be 'worst'"),
+        (("--epsilon", "1", "--outputs", "3", "--plot", "x.bmpx"), "end in .png"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: tuple[str, ...], message: str) -> None:
+    done = run("design", "--method", "analytical", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_demo_estimates_the_mean() -> None:
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    assert "True mean" in done.stdout
+    assert "95% interval" in done.stdout
+    lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    truth = float(lines["True mean"].split()[2])
+    low, high = (float(word) for word in lines["Estimated mean"].split()[-3::2])
+    assert low < high
+    assert low - 3 * (high - low) < truth < high + 3 * (high - low)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from noutput.designs import analytical
+from noutput.designs.quantize import quantize
+from noutput.mechanisms.table import TableMechanism
+
+settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
+settings.load_profile("fixed")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20_240_117)
+
+
+@pytest.fixture(scope="session")
+def five_outputs() -> TableMechanism:
+    """A table with five outputs and five knots, at epsilon = 4."""
+    table = analytical.solve(4.0, 5)
+    return quantize(4.0, table.outputs, table.probabilities)

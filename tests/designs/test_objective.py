@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noutput.designs.objective import Objective
+from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.table import TableMechanism
+
+
+def test_names() -> None:
+    assert Objective.parse("worst") == Objective(math.inf)
+    assert Objective.parse("average").r == 1.0
+    assert Objective.parse(1).name == "average"
+    assert Objective.parse(2.5).name == "norm 2.5"
+
+
+@pytest.mark.parametrize("objective", ["best", 0.5, math.nan, -1, None, math.inf, ""])
+def test_unknown_objectives(objective: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="objective"):
+        Objective.parse(objective)
+
+
+def test_a_prior_needs_an_average() -> None:
+    with pytest.raises(InvalidArgumentError, match="prior must be None"):
+        Objective.parse("worst", [1.0, 2.0])
+    assert Objective.parse("average", [1.0, 3.0]).prior == (0.25, 0.75)
+
+
+@pytest.mark.parametrize("r", [1.5, 2.0, 7.0])
+@pytest.mark.parametrize("prior", [None, [1.0, 0.0, 5.0]])
+def test_norms_match_quadrature(five_outputs: TableMechanism, r: float, prior: Any) -> None:
+    weights = np.array([1.0] if prior is None else prior)
+    x = (np.arange(300_000) + 0.5) / 150_000 - 1.0
+    density = np.repeat(weights / weights.sum(), 300_000 // len(weights)) * len(weights)
+    expected = float(np.mean(five_outputs.variance(x) ** r * density) ** (1 / r))
+    assert Objective.parse(r, prior).value(five_outputs) == pytest.approx(expected, rel=1e-7)
+
+
+def test_norms_grow_with_r(five_outputs: TableMechanism) -> None:
+    values = [Objective.parse(r).value(five_outputs) for r in ("average", 2, 4, 50, "worst")]
+    assert values == sorted(values)
+    assert values[-1] < 1.05 * values[-2]
