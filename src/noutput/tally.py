@@ -53,8 +53,6 @@ class Tally:
     def __post_init__(self) -> None:
         if not isinstance(self.fingerprint, str):
             raise InvalidArgumentError("fingerprint", "be a string", self.fingerprint)
-        if isinstance(self.counts, str | bytes) or not isinstance(self.counts, Iterable):
-            raise InvalidArgumentError("counts", "be a sequence of whole numbers", self.counts)
         counts = tuple(self.counts)
         for count in counts:
             if type(count) is not int or count < 0:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from noutput.errors import InvalidArgumentError
-from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from noutput.tally import Tally
 
 __all__ = ["Array", "Channel", "Counts", "check_tally", "supported", "transition_matrix"]
 
@@ -27,6 +29,9 @@ class Channel(Protocol):
 
     def transition(self, bins: int = 64) -> Array:
         """Return P(output | x uniform in a bin), of shape (bins, outputs)."""
+
+    def probabilities(self, x: ArrayLike) -> Array:
+        """Return P(output | x), of shape ``x.shape + (outputs,)``."""
 
 
 @dataclass(frozen=True)

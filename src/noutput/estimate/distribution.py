@@ -13,8 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import gaussian, methods
-from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
-from noutput.estimate.channel import transition_matrix
+from noutput.estimate.channel import (
+    Array,
+    Channel,
+    Counts,
+    check_tally,
+    supported,
+    transition_matrix,
+)
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
 from noutput.interval import UNIT, Interval
@@ -93,7 +99,7 @@ class DistributionEstimate:
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float: ...
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float:
         """Return the share of numbers up to x; linear inside a bin."""
-        result: Array = np.asarray(np.interp(x, self.edges, self._sums))
+        result: Array = np.asarray(np.interp(np.asarray(x, np.float64), self.edges, self._sums))
         return result if result.ndim else float(result)
 
     @overload

@@ -21,11 +21,16 @@ Dempster, Laird and Rubin (1977), 10.1111/j.2517-6161.1977.tb01600.x. Li et al. 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
-from noutput.estimate.channel import Array
+import numpy as np
+
 from noutput.estimate.fit import Fit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.estimate.channel import Array
 
 __all__ = ["MAX_ITERATIONS", "maximize"]
 
@@ -148,5 +153,4 @@ def smoothing(bins: int) -> Array:
     inner = np.full(bins, 0.5)
     inner[[0, -1]] += 0.25
     beside = np.full(bins - 1, 0.25)
-    matrix = np.diag(inner) + np.diag(beside, 1) + np.diag(beside, -1)
-    return matrix
+    return np.diag(inner) + np.diag(beside, 1) + np.diag(beside, -1)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noutput.estimate.channel import Array
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.estimate.channel import Array
 
 __all__ = ["Fit", "mean_log_likelihood"]
 

@@ -33,13 +33,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from noutput.estimate.channel import Array
 from noutput.estimate.fit import Fit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.estimate.channel import Array
 
 __all__ = ["KERNELS", "Kernel", "average", "draw"]
 
@@ -231,9 +235,7 @@ def _climb(start: Array, counts: Array, totals: Array, basis: Array, theta: Arra
     active = np.arange(len(start))
     for iteration in range(MAX_ITERATIONS + 1):
         here = modes.take(active)
-        direction, decrement, logdet = _scoring(
-            here, counts[active], totals[active], basis, theta
-        )
+        direction, decrement, logdet = _scoring(here, counts[active], totals[active], basis, theta)
         modes.evidence[active] = here.value - 0.5 * logdet
         modes.iterations[active] = iteration
         modes.converged[active] = decrement < _DECREMENT

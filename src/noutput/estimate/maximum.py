@@ -30,12 +30,16 @@ the alternative: Varadhan and Roland (2008), 10.1111/j.1467-9469.2007.00585.x.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noutput.estimate.channel import Array
 from noutput.estimate.fit import Fit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.estimate.channel import Array
 
 __all__ = ["MAX_ITERATIONS", "likelihood_gap", "maximize"]
 
@@ -211,6 +215,6 @@ class _Newton:
         path, theta = self._path, self._theta
         wanted = target / path.slack
         right = self._primal - path.dual * ((wanted - self._weights * self._dual) @ theta)
-        growth = np.linalg.solve(self._matrix, right[..., None])[..., 0]
+        growth: Array = np.linalg.solve(self._matrix, right[..., None])[..., 0].astype(np.float64)
         slack = self._dual - (path.dual * growth) @ theta.T
         return _Move(path, wanted - self._weights * slack, growth, slack)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import em, gaussian, maximum
-from noutput.estimate.channel import Array, Counts
-from noutput.estimate.fit import Fit
+
+if TYPE_CHECKING:
+    from noutput.estimate.channel import Array, Counts
+    from noutput.estimate.fit import Fit
 
 __all__ = ["METHODS", "Tolerance", "check_tolerance", "fit"]
 

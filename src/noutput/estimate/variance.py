@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.estimate.channel import Channel
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-from noutput.estimate.methods import Tolerance
 from noutput.interval import UNIT, Interval
-from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from noutput.estimate.channel import Channel
+    from noutput.estimate.methods import Tolerance
+    from noutput.tally import Tally
 
 __all__ = ["VarianceEstimate", "estimate_variance"]
 
