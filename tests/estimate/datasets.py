@@ -38,4 +38,4 @@ def load(dataset: str) -> Array:
     low, high = values.min(axis=0), values.max(axis=0)
     varied = high > low
     scaled = 2.0 * (values[:, varied] - low[varied]) / (high[varied] - low[varied]) - 1.0
-    return np.clip(scaled, -1.0, 1.0)
+    return np.asarray(np.clip(scaled, -1.0, 1.0))

@@ -135,7 +135,7 @@ class _Block:
         for (old, new), chances in zip(self._steps[:steps], self._views, strict=False):
             dot(old, theta, chances)
             if self._bounded:
-                np.maximum(chances, _SMALLEST_CHANCE, chances)
+                np.maximum(chances, _SMALLEST_CHANCE, out=chances)
             divide(shares, chances, ratios)
             dot(ratios, transposed, factors)
             multiply(old, factors, new)
