@@ -22,7 +22,7 @@ lies behind the face, :math:`\langle r, \eta \rangle \le 0` for all r of N, whic
 length of r smaller than that of a standard normal vector of N. At a corner the two are equal.
 
 *Bootstrap.* Campaigns are simulated from the best point and fitted again. This needs no large
-counts. Alone it would alarm too often, in up to 8% of campaigns at a level of 5%, where noise has
+counts. Alone it would alarm too often, in about 7% of campaigns at a level of 5%, where noise has
 moved the best point off the corner that is the truth.
 
 Counts of people whose numbers are given vary less than multinomial ones, which makes the test
