@@ -28,7 +28,7 @@ def test_refuses_what_is_no_report(five_outputs: TableMechanism, reports: list[o
         no.Tally.of(five_outputs, reports)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("bad", [(1, -1), (1.0, 2), (True, 2), ("1", 2)])
+@pytest.mark.parametrize("bad", [(1, -1), (1.0, 2), (True, 2), ("1", 2), "12", 3])
 def test_refuses_what_is_no_count(bad: tuple[int, ...]) -> None:
     with pytest.raises(InvalidArgumentError, match="counts"):
         no.Tally("f", bad)

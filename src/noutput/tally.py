@@ -53,7 +53,11 @@ class Tally:
     def __post_init__(self) -> None:
         if not isinstance(self.fingerprint, str):
             raise InvalidArgumentError("fingerprint", "be a string", self.fingerprint)
-        counts = tuple(self.counts)
+        try:
+            counts = tuple(self.counts)
+        except TypeError:
+            rule = "be a sequence of whole numbers"
+            raise InvalidArgumentError("counts", rule, self.counts) from None
         for count in counts:
             if type(count) is not int or count < 0:
                 raise InvalidArgumentError("counts", "be whole numbers, none negative", count)

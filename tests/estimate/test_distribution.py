@@ -214,6 +214,8 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
         found.quantile(1.5)
     with pytest.raises(InvalidArgumentError, match="level"):
         found.interval(level=0.0)
+    with pytest.raises(InvalidArgumentError, match="rng"):
+        found.interval(rng=7)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="statistic"):
         found.interval("median")
 

@@ -46,6 +46,7 @@ from noutput import _checks
 from noutput.estimate import maximum
 from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
+from noutput.estimate.resample import generator, redraw
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ _GAP = 1e-9
 _GRID = 257
 _SMALLEST_WEIGHT = 1e-3  # of a row that spans the face; larger values only make p larger
 _SMALLEST_EXTENT = 1e-3  # of a direction of the face, relative to the largest
-_LARGEST_DRAW = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,7 @@ def goodness_of_fit(
     statistic = 2.0 * float(counts.totals[0]) * observed
     freedom = rows.shape[1] - 1 - _face_dimension(best[0], rows)
     conditional = float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
-    generator = np.random.default_rng() if rng is None else rng
-    chances = best[0] @ rows
-    total = min(tally.total, _LARGEST_DRAW)
-    again = generator.multinomial(total, chances / chances.sum(), size=size) / total
+    again = redraw(best[0] @ rows, tally.total, size, generator(rng)).shares
     simulated = _deviance(again, _maximum(again, rows), rows)
     larger = int(np.count_nonzero(simulated >= observed - _GAP))
     return GoodnessOfFit(
