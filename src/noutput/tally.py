@@ -65,8 +65,8 @@ class Tally:
 
     @classmethod
     def of(cls, mechanism: TableMechanism, reports: ArrayLike) -> Tally:
-        """Count reports (indexes of outputs) of a mechanism."""
-        flat = _indexes("reports", reports, mechanism.n_outputs)
+        """Count reports of a mechanism."""
+        flat = mechanism.cells(reports).reshape(-1)
         counts = np.bincount(flat, minlength=mechanism.n_outputs)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
@@ -102,7 +102,7 @@ class Tally:
             raise InvalidArgumentError("attributes", rule, np.shape(attributes))
         size = mechanism.n_outputs
         place = _indexes("attributes", attributes, groups) * size
-        place = place + _indexes("reports", reports, size)
+        place = place + mechanism.cells(reports).reshape(-1)
         counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
         return tuple(cls(mechanism.fingerprint, tuple(row)) for row in counts.tolist())
 

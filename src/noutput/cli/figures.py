@@ -9,14 +9,16 @@ import numpy as np
 from noutput.errors import InvalidArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["draw_mechanism"]
+__all__ = ["draw_mechanism", "draw_variances"]
 
 _EXAMPLE_INPUT = 0.7
 
@@ -83,3 +85,19 @@ def _draw_example(axes: Axes, mechanism: TableMechanism) -> None:
     axes.set(xlabel="value the report stands for", ylabel="probability", ylim=(0, None))
     axes.set_title(f"Reports of a person with x = {_EXAMPLE_INPUT:g}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_variances(
+    epsilons: NDArray[np.float64], curves: Mapping[str, Sequence[float]], path: Path
+) -> None:
+    """Draw worst-case variances over epsilon, one curve a mechanism (paper, Figure 2)."""
+    figure = _new_figure(7.0, 4.5)
+    axes = figure.subplots()
+    styles = ("-", "--", "-.", ":")
+    for i, (label, values) in enumerate(curves.items()):
+        axes.plot(epsilons, values, ls=styles[i % len(styles)], lw=1.6, label=label)
+    axes.set(xlabel="$\\epsilon$", ylabel="worst-case variance", yscale="log")
+    axes.set_title("Largest variance of one report over all inputs (lower is better)", fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
