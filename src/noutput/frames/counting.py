@@ -91,7 +91,7 @@ def _tally_wide(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
     schema = opened.collect_schema()
     found = {name: find_report_column(list(schema), name, mechanism) for name in columns}
     for column, name in found.items():
-        _check_whole(column, schema[name])
+        _check_kind(column, schema[name])
     if len(found) > 1 and isinstance(opened, nw.LazyFrame):
         rows = _count(unpivot(opened, list(found.values()), (), REPORT), [ATTRIBUTE, REPORT])
         counts = {column: _pick(rows, name) for column, name in found.items()}
@@ -105,14 +105,15 @@ def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
     value = find_report_column(list(schema), REPORT, mechanism)
     if ATTRIBUTE not in schema:
         raise InvalidArgumentError("frame", f"have a column {ATTRIBUTE!r}", list(schema))
-    _check_whole(REPORT, schema[value])
+    _check_kind(REPORT, schema[value])
     rows = _count(opened, [ATTRIBUTE, value])
     return {column: _make(mechanism, column, _pick(rows, column)) for column in columns}
 
 
-def _check_whole(column: str, kind: Any) -> None:
+def _check_kind(column: str, kind: Any) -> None:
+    """Refuse what holds no numbers; whole numbers may come as floats, as in pandas with gaps."""
     nw = need("narwhals", "frames")
-    if not (kind.is_integer() or isinstance(kind, nw.Unknown)):
+    if not (kind.is_numeric() or isinstance(kind, nw.Unknown)):
         raise InvalidArgumentError(f"reports of {column!r}", "be whole numbers", str(kind))
 
 
@@ -132,8 +133,8 @@ def _pick(rows: list[tuple[Any, ...]], attribute: str) -> list[tuple[Any, ...]]:
 def _make(mechanism: TableMechanism, column: str, pairs: list[tuple[Any, ...]]) -> Tally:
     counts = [0] * mechanism.n_outputs
     for report, count in pairs:
-        if not 0 <= report < len(counts):
+        if report not in range(len(counts)):
             rule = f"be indexes from 0 to {len(counts) - 1}"
-            raise InvalidArgumentError(f"reports of {column!r}", rule, int(report))
+            raise InvalidArgumentError(f"reports of {column!r}", rule, report)
         counts[int(report)] += int(count)
     return Tally(mechanism.fingerprint, tuple(counts))

@@ -16,9 +16,9 @@ __all__ = ["to_long", "unpivot"]
 
 
 def to_long(opened: Any, recipe: Recipe, keep: Sequence[str]) -> Any:
-    """Return the native long form of wide reports whose columns have their original names."""
+    """Return the long form of wide reports whose columns have their original names."""
     value = report_name(REPORT, recipe.mechanism)
-    return unpivot(opened, recipe.columns, keep, value).to_native()
+    return unpivot(opened, recipe.columns, keep, value)
 
 
 def unpivot(opened: Any, on: Sequence[str], keep: Sequence[str], value: str) -> Any:

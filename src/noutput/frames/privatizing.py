@@ -9,6 +9,7 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import duckdb, eager, polars, spark
 from noutput.frames.extras import need
+from noutput.frames.labels import label
 from noutput.frames.layouts import to_long
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
 
@@ -131,7 +132,10 @@ def run_recipe(
     check_columns(opened.collect_schema(), recipe, kept)
     names = recipe.columns if recipe.layout == "long" else recipe.report_names
     wide = _privatize_wide(opened, recipe, names, kept, seed, connection)
-    result: FrameT = to_long(open_frame(wide), recipe, kept) if recipe.layout == "long" else wide
+    reports = open_frame(wide)
+    if recipe.layout == "long":
+        reports = to_long(reports, recipe, kept)
+    result: FrameT = label(reports, recipe)
     return result
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from noutput.errors import InvalidArgumentError
-from noutput.frames.engines.eager import ARROW_KEY
-from noutput.frames.engines.spark import COLUMN_KEY
 from noutput.frames.extras import need
+from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 
 __all__ = [
@@ -94,12 +93,12 @@ def read_recipe(source: Path) -> Recipe:
             raise InvalidArgumentError("source", f"come with its {sidecar.name}", str(source))
         return Recipe.from_json(sidecar.read_text(encoding="utf-8"))
     schema = need("pyarrow.parquet", "frames").read_schema(source)
-    return _of_metadata((schema.metadata or {}).get(ARROW_KEY), source)
+    return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
 
 
 def spark_recipe(frame: Any) -> Recipe:
     """Return the recipe in the metadata of a Spark frame's columns."""
-    texts = {field.metadata[COLUMN_KEY] for field in frame.schema if COLUMN_KEY in field.metadata}
+    texts = {field.metadata[KEY] for field in frame.schema if KEY in field.metadata}
     if len(texts) > 1:
         raise InvalidArgumentError("source", "hold reports of one recipe", f"{len(texts)} of them")
     return _of_metadata(next(iter(texts), None), "no metadata of that kind")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage
 from noutput.frames.drawing import draw_reports
-from noutput.frames.engines.eager import ARROW_KEY
 from noutput.frames.extras import need
+from noutput.frames.labels import KEY
 from noutput.frames.layouts import to_long
 from noutput.frames.names import ATTRIBUTE
 from noutput.frames.privatizing import check_columns, check_seed, open_frame
@@ -34,7 +34,7 @@ def privatize(
     seed = check_seed(seed)
     with storage.new_target(target, recipe) as place:
         results = _results(_open(source, recipe, keep), recipe, keep, seed)
-        schema = next(results).schema.with_metadata({ARROW_KEY: recipe.to_json()})
+        schema = next(results).schema.with_metadata({KEY: recipe.to_json()})
         with _writer(place, schema, target.suffix == ".csv") as writer:
             for table in results:
                 writer.write_table(table.replace_schema_metadata(schema.metadata))
@@ -63,7 +63,9 @@ def _results(
         start += batch.num_rows
         columns = [*(batch.column(name) for name in keep), *reports]
         table = pa.table(columns, [*keep, *names])
-        yield to_long(open_frame(table), recipe, keep) if recipe.layout == "long" else table
+        if recipe.layout == "long":
+            table = to_long(open_frame(table), recipe, keep).to_native()
+        yield table
 
 
 def _open(source: Path, recipe: Recipe, keep: Sequence[str]) -> Iterator[Any]:

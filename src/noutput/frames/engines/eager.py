@@ -12,9 +12,7 @@ from noutput.frames.extras import need
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe
 
-__all__ = ["ARROW_KEY", "privatize"]
-
-ARROW_KEY = b"noutput"  # of the recipe in the metadata of Arrow and Parquet
+__all__ = ["privatize"]
 
 
 def privatize(
@@ -37,15 +35,15 @@ def privatize(
     )
 
 
-def _to_arrow(kept: Any, _: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
-    for name, array in reports.items():
-        kept = kept.append_column(name, array)
-    return kept.replace_schema_metadata({ARROW_KEY: recipe.to_json()})
+def _to_arrow(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
+    pa = need("pyarrow", "frames")
+    return pa.table([*kept.columns, *reports.values()], [*kept.column_names, *reports])
 
 
 def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
     pl = need("polars", "polars")
-    return kept.with_columns(**{name: pl.from_arrow(array) for name, array in reports.items()})
+    series = {name: pl.from_arrow(array) for name, array in reports.items()}
+    return pl.DataFrame({**kept.to_dict(), **series})
 
 
 def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:

@@ -33,8 +33,8 @@ def privatize(
             first = int(batch[_ROW][0]) if len(batch) else 0
         arrays = [batch[column].to_arrow() for column in recipe.columns]
         reports = draw_reports(recipe, arrays, Place(first), seed)
-        columns = {name: pl.from_arrow(array) for name, array in zip(names, reports, strict=True)}
-        return batch.select(*keep).with_columns(**columns)
+        series = {name: pl.from_arrow(array) for name, array in zip(names, reports, strict=True)}
+        return pl.DataFrame({**batch.select(*keep).to_dict(), **series})
 
     result = {name: schema[name] for name in keep} | dict.fromkeys(names, pl.UInt8)
     return wanted.map_batches(draw, schema=result, streamable=True)

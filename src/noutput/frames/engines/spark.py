@@ -14,9 +14,7 @@ from noutput.frames.extras import need
 from noutput.frames.recipe import Recipe
 from noutput.frames.values import Place
 
-__all__ = ["COLUMN_KEY", "privatize"]
-
-COLUMN_KEY = "noutput"  # of the recipe in the metadata of a Spark column
+__all__ = ["privatize"]
 
 
 def privatize(frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str]) -> Any:
@@ -26,14 +24,11 @@ def privatize(frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[s
     """
     types = need("pyspark.sql.types", "spark")
     _check_python(frame)
-    wanted = frame.select(*map(_quote, (*recipe.columns, *keep)))
-    text = recipe.to_json()
-    reports = [
-        types.StructField(name, types.ShortType(), recipe.has_gaps, {COLUMN_KEY: text})
-        for name in names
-    ]
+    _check_names((*recipe.columns, *keep))
+    wanted = frame.select(*recipe.columns, *keep)
+    reports = [types.StructField(name, types.ShortType(), recipe.has_gaps) for name in names]
     schema = types.StructType([wanted.schema[name] for name in keep] + reports)
-    task = _task(text, tuple(names), tuple(keep))
+    task = _task(recipe.to_json(), tuple(names), tuple(keep))
     return wanted.mapInArrow(task, schema)
 
 
@@ -49,18 +44,22 @@ def _task(
         within = f" of partition {context.partitionId()}" if context else ""
         start = 0
         for batch in batches:
-            arrays = [batch.column(column) for column in recipe.columns]
+            arrays = batch.columns[: len(recipe.columns)]
             reports = draw_reports(recipe, arrays, Place(start, within))
             start += batch.num_rows
-            columns = [batch.column(name) for name in keep]
-            columns += [array.cast(pa.int16()) for array in reports]
+            kept = batch.columns[len(recipe.columns) :]
+            columns = [*kept, *(array.cast(pa.int16()) for array in reports)]
             yield pa.RecordBatch.from_arrays(columns, [*keep, *names])
 
     return task
 
 
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse what `mapInArrow` cannot look up: Spark reads a dot as a field of a struct."""
+    for name in names:
+        if "." in name or "`" in name:
+            rule = "have no dots and backticks in their names with Spark: rename them first"
+            raise InvalidArgumentError("columns", rule, name)
 
 
 def _check_python(frame: Any) -> None:
