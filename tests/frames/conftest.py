@@ -98,7 +98,7 @@ def _local(name: str) -> Backend:
         ),
         "polars": (pl.from_arrow, lambda frame: frame.to_arrow()),
         "polars-lazy": (
-            lambda table: pl.from_arrow(table).lazy(),
+            lambda table: pl.DataFrame(table).lazy(),
             lambda frame: frame.collect().to_arrow(),
         ),
         "pyarrow": (lambda table: table, lambda table: table),

@@ -191,7 +191,7 @@ def test_awkward_names(backend: Backend, five_outputs: TableMechanism) -> None:
     ],
 )
 def test_bad_arguments(options: dict[str, Any], message: str, five_outputs: TableMechanism) -> None:
-    arguments = {"columns": "x", "mechanism": five_outputs} | options
+    arguments: dict[str, Any] = {"columns": "x", "mechanism": five_outputs} | options
     with pytest.raises(InvalidArgumentError, match=message):
         frames.privatize(pa.table({"x": [0.0]}), arguments.pop("columns"), **arguments)
 

@@ -73,8 +73,7 @@ def test_what_spark_workers_draw_fits_and_is_private(spark: Any) -> None:
     for x, found in counts.items():
         assert found.sum() == 200_000
         assert chisquare(found, mechanism.probabilities(x) * 200_000).pvalue > 1e-8
-    found = loss_bound(counts[1.0], counts[-1.0], 1e-8)
-    assert 0.8 < found <= 1.0
+    assert 0.8 < loss_bound(counts[1.0], counts[-1.0], 1e-8) <= 1.0
     # the audit has teeth: a sampler for a larger epsilon does not pass as this one
     wrong = window_table(1.2, 4, 9, 0.4)
     pair = [
