@@ -23,7 +23,17 @@ def test_mechanisms_stand_side_by_side() -> None:
     assert rows["pm-sub"][0] == "5.0823"
     assert rows["pm-sub"][-2:] == ["64", "no"]
     assert rows["hybrid"][:2] == ["4.289", "4.289"]
+    assert float(rows["hybrid"][2]) == pytest.approx(4.289 / 3.9905, rel=1e-3)
+    assert rows["oue"][2] == "-"
+    assert "below 3.99" in done.output
     assert rows["n-output-analytical"][0] == "4.4555"
+
+
+def test_beyond_the_known_bounds_the_ratio_is_left_open() -> None:
+    done = CliRunner().invoke(command, ["--epsilon", "20", *only("duchi")])
+    assert done.exit_code == 0
+    line = next(line for line in done.output.splitlines() if "duchi" in line)
+    assert line.split()[3] == "-"
 
 
 def test_a_design_that_does_not_exist_is_left_open() -> None:

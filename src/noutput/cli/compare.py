@@ -67,13 +67,12 @@ def _make(name: str, epsilon: float, outputs: int | None) -> Mechanism | None:
 
 
 def _lower_bound(epsilon: float) -> float | None:
-    """Return what no unbiased mechanism can beat, where designs come with it."""
-    import noutput as no
+    """Return the worst-case variance that no unbiased mechanism can beat; None if not known."""
+    from noutput.designs.bound import lower_bound
+    from noutput.designs.certificate import EPSILON_RANGE
 
-    if not hasattr(no.Design, "lower_bound"):
-        return None
-    bound: float = no.design(epsilon).lower_bound
-    return bound
+    lowest, highest = EPSILON_RANGE
+    return lower_bound(epsilon).value if lowest <= epsilon <= highest else None
 
 
 def _unbiased(mechanism: Mechanism) -> bool:
