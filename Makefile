@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test format lint types layers check-slow bench lock clean
+.PHONY: demo test format lint types layers check-slow catalog bench lock clean
 
 demo: $(READY)
 	$(BIN)/noutput demo
@@ -28,6 +28,9 @@ layers: $(READY)
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+catalog: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

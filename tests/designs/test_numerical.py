@@ -11,9 +11,9 @@ from noutput.designs import analytical, numerical
 from noutput.designs.analytical import RealTable
 from noutput.designs.numerical import NumericalSolution, solve
 from noutput.designs.problem import Array, Problem, norm
-from noutput.designs.quantize import quantize
 from noutput.errors import DesignError
 from noutput.mechanisms.moments import average_variance
+from noutput.mechanisms.quantize import quantize
 
 UNIFORM = np.ones(1)
 SLANTED = np.arange(1.0, 7.0) / 21.0

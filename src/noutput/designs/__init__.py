@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from noutput import _checks
-from noutput.designs import analytical, catalog, numerical
-from noutput.designs.bound import lower_bound
-from noutput.designs.design import Design
+from noutput.designs import catalog
+from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
-from noutput.designs.optimal import optimize
-from noutput.errors import DesignError, InvalidArgumentError
+from noutput.designs.result import Design
+from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.quantize import quantize
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ Progress: TypeAlias = Callable[[float], None]
 
 _METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
-_SAME = 1e-4  # values this close count as equal, and the smaller table wins
 
 
 def design(
@@ -89,82 +87,80 @@ def design(
     report = progress or (lambda _share: None)
     if method == "analytical":
         return _analytical(epsilon, n_outputs, goal)
-    make = _optimal if method == "optimal" else _numerical
-    if method == "optimal" and goal.r not in (1.0, np.inf):
-        raise InvalidArgumentError(
-            "objective", "be 'worst' or 'average' where the method is 'optimal'", goal.spelling
-        )
-    if n_outputs is not None:
-        return make(epsilon, n_outputs, goal, report)
-    return _smallest(make, epsilon, goal, report)
+    if method == "numerical":
+        return _numerical(epsilon, n_outputs, goal, report)
+    return _optimal(epsilon, n_outputs, goal, report)
 
 
-def _smallest(
-    make: Callable[[float, int, Objective, Progress], Design],
-    epsilon: float,
-    goal: Objective,
-    progress: Progress,
-) -> Design:
-    """Return the smallest design whose value is within 0.01% of the best with 16 outputs.
-
-    Values do not increase with the number of outputs, so bisection finds it.
-    """
-    best = make(epsilon, _LARGEST_SEARCHED, goal, lambda share: progress(share / 5.0))
-    low, high, found = 2, best.mechanism.n_outputs, best
-    step = 1
-    while low < high:
-        middle = (low + high) // 2
-        try:
-            candidate = make(epsilon, middle, goal, lambda _share: None)
-        except DesignError:
-            candidate = None
-        if candidate is not None and candidate.value <= best.value * (1.0 + _SAME):
-            high, found = middle, candidate
-        else:
-            low = middle + 1
-        step += 1
-        progress(min(1.0, step / 5.0))
-    return found
+def _smallest(values: dict[int, float]) -> int:
+    """Return the smallest size whose value is within 0.01% of the best."""
+    best = min(values.values())
+    return min(size for size, value in values.items() if value <= best * (1.0 + catalog.SAME_VALUE))
 
 
 def _analytical(epsilon: float, n_outputs: int | None, goal: Objective) -> Design:
     if goal.name != "worst":
         rule = "be 'worst' where the method is 'analytical'"
         raise InvalidArgumentError("objective", rule, goal.spelling)
+    from noutput.designs import analytical
+
     size = n_outputs or analytical.best_size(epsilon, _LARGEST_SEARCHED)
     table = analytical.solve(epsilon, size)
     return _finish(epsilon, table.outputs, table.probabilities, goal, "analytical")
 
 
-def _numerical(epsilon: float, n_outputs: int, goal: Objective, progress: Progress) -> Design:
+def _numerical(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Design:
+    from noutput.designs import numerical
+
     prior = None if goal.prior is None else np.array(goal.prior)
-    found = numerical.solve(epsilon, n_outputs, goal.r, prior)
-    progress(1.0)
-    return _finish(
-        epsilon,
-        found.table.outputs,
-        found.table.probabilities,
-        goal,
-        "numerical",
-        found.iterations,
-        converged=found.converged,
-    )
+    sizes = range(2, _LARGEST_SEARCHED + 1) if n_outputs is None else [n_outputs]
+    designs: dict[int, Design] = {}
+    for step, size in enumerate(sizes):
+        found = numerical.solve(epsilon, size, goal.r, prior)
+        designs[size] = _finish(
+            epsilon,
+            found.table.outputs,
+            found.table.probabilities,
+            goal,
+            "numerical",
+            found.iterations,
+            converged=found.converged,
+        )
+        progress((step + 1) / len(sizes))
+    return designs[_smallest({size: design.value for size, design in designs.items()})]
 
 
-def _optimal(epsilon: float, n_outputs: int, goal: Objective, progress: Progress) -> Design:
+def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
+    if goal.r not in (1.0, np.inf):
+        rule = "be 'worst' or 'average' where the method is 'optimal'"
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    lowest, highest = EPSILON_RANGE
+    if not lowest <= epsilon <= highest:
+        rule = f"lie in [{lowest}, {highest}] where the method is 'optimal'"
+        raise InvalidArgumentError("epsilon", rule, epsilon)
     ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(epsilon, n_outputs, goal)
-    if ready is not None:
-        progress(1.0)
-        return ready
-    found = optimize(
-        epsilon,
-        n_outputs,
-        "worst" if goal.name == "worst" else "average",
-        None if goal.prior is None else np.array(goal.prior),
-        start=_neighbor(epsilon, n_outputs, goal),
-        progress=lambda share: progress(0.8 * share),
-    )
-    made = _finish(
+    if ready is None:
+        ready = _search(epsilon, n_outputs, goal, progress)
+        catalog.keep(ready, n_outputs)
+    progress(1.0)
+    return ready
+
+
+def _search(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
+    from noutput.designs.optimal import optimize, optimize_sizes
+
+    name: Literal["worst", "average"] = "worst" if goal.name == "worst" else "average"
+    prior = None if goal.prior is None else np.array(goal.prior)
+    if n_outputs is None:
+        solutions = optimize_sizes(epsilon, name, prior, progress=progress)
+        values = {size: solution.value for size, solution in solutions.items()}
+        found = solutions[_smallest(values)]
+    else:
+        start = _neighbor(epsilon, n_outputs, goal)
+        found = optimize(epsilon, n_outputs, name, prior, start=start, progress=progress)
+    return _finish(
         epsilon,
         found.outputs,
         found.probabilities,
@@ -173,16 +169,15 @@ def _optimal(epsilon: float, n_outputs: int, goal: Objective, progress: Progress
         found.iterations,
         converged=found.converged,
     )
-    catalog.keep(made, n_outputs)
-    progress(1.0)
-    return made
 
 
 def _neighbor(epsilon: float, n_outputs: int, goal: Objective) -> NDArray[np.float64] | None:
     """Return the outputs of the nearest design of the catalog, to start from."""
     nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
     near = catalog.shipped(nearest, n_outputs, Objective(goal.r))
-    return None if near is None else near.mechanism.outputs
+    if near is None or near.mechanism.n_outputs != n_outputs:
+        return None
+    return near.mechanism.outputs
 
 
 def _finish(
@@ -195,11 +190,8 @@ def _finish(
     *,
     converged: bool = True,
 ) -> Design:
-    """Quantize and certify, evaluate the certified table, and add the lower bound."""
+    """Quantize and certify, and evaluate the certified table."""
     mechanism = quantize(epsilon, outputs, probabilities)
-    bound = None
-    if goal.r in (1.0, np.inf):
-        bound = lower_bound(epsilon, "worst" if goal.name == "worst" else "average", goal.prior)
     return Design(
         mechanism=mechanism,
         objective=goal,
@@ -207,6 +199,4 @@ def _finish(
         value=goal.value(mechanism),
         iterations=iterations,
         converged=converged,
-        certificate=bound and bound.certificate,
-        proven=bound and bound.value,
     )

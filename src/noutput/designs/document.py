@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from noutput.designs.certificate import Certificate, check
-from noutput.designs.design import Design
+from noutput.designs.certificate import Bound, Certificate, verify
 from noutput.designs.objective import Objective
+from noutput.designs.result import Design
 from noutput.errors import DocumentError
 from noutput.mechanisms import document as table_document
 from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["FORMAT", "VERSION", "dump", "load"]
+__all__ = ["FORMAT", "VERSION", "dump", "dump_parts", "load", "load_shipped"]
 
 FORMAT = "noutput-design"
 VERSION = 1
@@ -27,7 +27,29 @@ _SAME = 1e-9
 
 def dump(design: Design) -> str:
     """Write a design with its certificate, where it has one."""
-    proof = design.certificate
+    return _compose(design, design.proof)
+
+
+def dump_parts(design: Design) -> tuple[str, str]:
+    """Write a design without its proof, and the proof apart: many designs share one."""
+    return _compose(design, None), json.dumps(_proof(design.proof))
+
+
+def load_shipped(design: bytes, proof: bytes) -> Design:
+    """Read what `dump_parts` wrote, trusting the proof but not the table."""
+    found = table_document.parse(design)
+    found.update(table_document.parse(proof))
+    return load(found, trusted=True)
+
+
+def _proof(bound: Bound | None) -> dict[str, Any]:
+    if bound is None:
+        return {"lower_bound": None, "certificate": None}
+    numbers = {key: getattr(bound.certificate, key) for key in _PROOF_KEYS}
+    return {"lower_bound": bound.value, "certificate": numbers}
+
+
+def _compose(design: Design, bound: Bound | None) -> str:
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -37,8 +59,7 @@ def dump(design: Design) -> str:
         "iterations": design.iterations,
         "converged": design.converged,
         "value": design.value,
-        "lower_bound": design.lower_bound,
-        "certificate": None if proof is None else {key: getattr(proof, key) for key in _PROOF_KEYS},
+        **_proof(bound),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     lines.append(f' "mechanism": {design.mechanism.to_json().rstrip()}')
@@ -81,42 +102,33 @@ def load(text: str | bytes | dict[str, Any], *, trusted: bool = False) -> Design
         value=objective.value(mechanism),
         iterations=_count(found["iterations"]),
         converged=found["converged"] is True,
-        certificate=_certificate(found["certificate"], mechanism.epsilon, objective),
-        proven=_number_or_none("lower_bound", found["lower_bound"]),
+        bound=_bound(found, mechanism.epsilon, objective),
     )
     claimed = table_document.number("value", found["value"])
     if abs(claimed - design.value) > _SAME * design.value:
         raise DocumentError("value", f"be that of the table, {design.value}", claimed)
-    if not trusted:
-        _prove(design)
+    if design.bound is not None and not trusted:
+        verify(design.bound.certificate, design.bound.value)
     return design
 
 
-def _prove(design: Design) -> None:
-    if design.proven is None and design.certificate is None:
-        return
-    if design.proven is None or design.certificate is None:
-        raise DocumentError("certificate", "come with a lower bound", design.proven)
-    proven = check(design.certificate)
-    if design.proven > proven:
-        raise DocumentError("lower_bound", f"be at most the proven {proven}", design.proven)
-
-
-def _certificate(value: object, epsilon: float, objective: Objective) -> Certificate | None:
-    if value is None:
+def _bound(found: dict[str, Any], epsilon: float, objective: Objective) -> Bound | None:
+    value, proof = found["lower_bound"], found["certificate"]
+    if value is None and proof is None:
         return None
-    if not isinstance(value, dict) or set(value) != set(_PROOF_KEYS):
-        raise DocumentError("certificate", f"have the keys {list(_PROOF_KEYS)}", value)
+    if not isinstance(proof, dict) or set(proof) != set(_PROOF_KEYS):
+        raise DocumentError("certificate", f"have the keys {list(_PROOF_KEYS)}", proof)
     parts = {
-        key: tuple(table_document.numbers(f"certificate.{key}", value[key], _MOST_INPUTS))
+        key: tuple(table_document.numbers(f"certificate.{key}", proof[key], _MOST_INPUTS))
         for key in _PROOF_KEYS
     }
-    return Certificate(
+    certificate = Certificate(
         epsilon=epsilon,
         objective="worst" if objective.name == "worst" else "average",
         prior=objective.prior,
         **parts,
     )
+    return Bound(table_document.number("lower_bound", value), certificate)
 
 
 def _text(name: str, value: object) -> str:
@@ -129,7 +141,3 @@ def _count(value: object) -> int:
     if type(value) is not int or value < 0:
         raise DocumentError("iterations", "be a whole number", value)
     return value
-
-
-def _number_or_none(name: str, value: object) -> float | None:
-    return None if value is None else table_document.number(name, value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from noutput.designs.certificate import EPSILON_RANGE, Bound
 
 if TYPE_CHECKING:
-    from noutput.designs.certificate import Certificate
     from noutput.designs.objective import Objective
     from noutput.mechanisms.table import TableMechanism
 
@@ -30,10 +32,8 @@ class Design:
         Steps of the solver that found it; 0 for a closed form.
     converged : bool
         Whether the solver met its own stopping rule.
-    certificate : Certificate, optional
-        What proves the lower bound.
-    proven : float, optional
-        The lower bound that the certificate proves.
+    bound : Bound, optional
+        A lower bound that is known already; it is computed when asked for otherwise.
     """
 
     mechanism: TableMechanism
@@ -42,21 +42,40 @@ class Design:
     value: float
     iterations: int
     converged: bool
-    certificate: Certificate | None = None
-    proven: float | None = None
+    bound: Bound | None = None
+
+    @property
+    def proof(self) -> Bound | None:
+        """The lower bound and the certificate that proves it.
+
+        None for norms other than the average and the worst case, and for epsilons outside
+        [0.05, 12], where no bound is known.
+        """
+        if self.bound is not None or not self._has_bound:
+            return self.bound
+        from noutput.designs.bound import lower_bound
+
+        objective: Literal["worst", "average"] = (
+            "worst" if self.objective.name == "worst" else "average"
+        )
+        return lower_bound(self.mechanism.epsilon, objective, self.objective.prior)
+
+    @property
+    def _has_bound(self) -> bool:
+        lowest, highest = EPSILON_RANGE
+        return self.objective.r in (1.0, math.inf) and lowest <= self.mechanism.epsilon <= highest
 
     @property
     def lower_bound(self) -> float | None:
-        """A number that no unbiased private mechanism with any number of outputs can beat.
-
-        None for norms other than the average and the worst case, for which no bound is known.
-        """
-        return self.proven
+        """A number that no unbiased private mechanism with any number of outputs can beat."""
+        proof = self.proof
+        return None if proof is None else proof.value
 
     @property
     def gap(self) -> float | None:
         """By how much the value exceeds the lower bound, as a share of it."""
-        return None if self.proven is None else self.value / self.proven - 1.0
+        bound = self.lower_bound
+        return None if bound is None else self.value / bound - 1.0
 
     def to_json(self) -> str:
         """Return the design as a JSON document with its table and its proof."""
