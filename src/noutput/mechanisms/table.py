@@ -141,6 +141,11 @@ class TableMechanism:
         return len(self._outputs)
 
     @property
+    def n_cells(self) -> int:
+        """How many cells reports are counted in: one an output."""
+        return self.n_outputs
+
+    @property
     def bits(self) -> int:
         """How many bits a report needs."""
         return (self.n_outputs - 1).bit_length()
