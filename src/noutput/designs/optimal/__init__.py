@@ -128,7 +128,10 @@ def optimize_sizes(
     _check(epsilon, NESTED_UP_TO, objective, prior, None)
     search = Search(epsilon, Prior.of(prior) if objective == "average" else None)
     solved = search.chain(NESTED_UP_TO, progress or _ignore)
-    return {n: _finish(search, best, search.allowance(n, solved)) for n, best in solved.items()}
+    return {
+        n: _finish(search, best, search.allowance(best, solved.get(n - 1)))
+        for n, best in solved.items()
+    }
 
 
 def _ignore(_: float) -> None:
