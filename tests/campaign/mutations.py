@@ -73,7 +73,7 @@ def lying_pairs(rng: random.Random, count: int) -> list[Document]:
         bad = _shifted(base, row, output, most + extra)
         if good is None or bad is None:
             continue
-        pair = {
+        pair: Document = {
             "output": output,
             "extra": extra,
             "good": _rebuilt(base.epsilon, base.outputs, good),

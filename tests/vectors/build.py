@@ -91,13 +91,13 @@ def changed_campaigns(base: Campaign) -> list[Document]:
 
 
 def units(rng: random.Random) -> list[Document]:
-    result = []
+    result: list[Document] = []
     for campaign in example_campaigns():
         for each in campaign.attributes:
             bounds = {"lower": each.lower, "upper": each.upper}
             inside = [rng.uniform(each.lower, each.upper) for _ in range(6)]
-            for value in (each.lower, each.upper, 42, -1e9, 1e301, 0.1, *inside):
-                result.append({**bounds, "value": value, "x": each.to_unit(value)})
+            values = (each.lower, each.upper, 42, -1e9, 1e301, 0.1, *inside)
+            result += [{**bounds, "value": value, "x": each.to_unit(value)} for value in values]
     return result
 
 

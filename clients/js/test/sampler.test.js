@@ -6,7 +6,7 @@ import { memory, noutput, vectors } from "../testing/module.js";
 const { Client, readCampaign, toUnit } = noutput;
 const campaign = await readCampaign(vectors("campaigns").good[0].text);
 const now = () => Date.parse("2026-11-01T00:00:00Z");
-const REPORTS = 20000;
+const REPORTS = 6000;
 const CRITICAL = 41.45; // chi-square with 2 degrees of freedom: exceeded once in 10^9
 
 function probabilities(table, x) {

@@ -131,6 +131,8 @@ def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: 
                 wait = _retry_after(refusal.headers)
             if failure.status not in _AGAIN:
                 raise failure from None
+        except DeliveryError:
+            raise
         except (OSError, http.client.HTTPException) as error:
             failure = DeliveryError(f"no answer from {url}: {getattr(error, 'reason', error)}")
         if attempt + 1 < route.attempts:
