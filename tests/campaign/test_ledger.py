@@ -206,8 +206,9 @@ def test_whatever_was_answered_before_sigkill_stays(document: Path, path: Path) 
     for pause in (0.0, 0.01, 0.03, 0.08):
         process = Answering(document, path, 1e6, *names)
         process.start()
+        first = process.line()
         time.sleep(pause)
-        for line in process.kill():
+        for line in (first, *process.kill()):
             report = json.loads(line)
             assert answered.setdefault(report["campaign"], report["id"]) == report["id"]
     with Ledger(path) as ledger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,8 @@ def command(
     from noutput.campaign import Client, Ledger, Policy, Route, fetch_campaign, send_report
 
     policy = Policy(epsilon, total, days)
+    if re.match(r"http://(?!(localhost|127\.0\.0\.1|\[::1\])[:/])", url):
+        click.echo("Note: without https, others on the way see that you take part.", err=True)
     route = Route(attempts=attempts)
     campaign = fetch_campaign(url, route)
     numbers = _read_values(values, campaign)
