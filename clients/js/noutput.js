@@ -293,15 +293,16 @@ function below(limit) {
   }
 }
 
+const trim = (url) => String(url).replace(/\/+$/, "");
+
 /** Fetch a campaign from its address, and certify it. */
 export async function fetchCampaign(url, options) {
-  return readCampaign(await exchange(url, undefined, MAX_CAMPAIGN, options));
+  return readCampaign(await exchange(trim(url), undefined, MAX_CAMPAIGN, options));
 }
 
 /** Send a report to the campaign at an address; attempts share the report's id. */
 export async function send(url, report, options) {
-  const address = `${String(url).replace(/\/+$/, "")}/reports`;
-  const answer = await exchange(address, JSON.stringify(report), MAX_ANSWER, options);
+  const answer = await exchange(`${trim(url)}/reports`, JSON.stringify(report), MAX_ANSWER, options);
   const { accepted, repeated } = parse(answer);
   need(accepted + repeated === 1, "delivery", "the server did not acknowledge the report");
   return { accepted, repeated };

@@ -106,6 +106,13 @@ def test_a_refusal_is_final(route: Route, status: int) -> None:
     assert (str(twin), twin.status) == (str(caught.value), status)
 
 
+def test_a_refusal_cannot_write_to_the_terminal(route: Route) -> None:
+    body = json.dumps({"detail": "\x1b[2Jgone\r\n"}).encode()
+    refused = pytest.raises(DeliveryError, match=r"status 400: \[2Jgone$")
+    with serving(Answer(400, body)) as (url, _), refused:
+        send_report(url, REPORT, route)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_not_followed(route: Route, status: int) -> None:
     moved = Answer(status, headers={"Location": "http://127.0.0.1:9/elsewhere"})

@@ -6,12 +6,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noutput.campaign import Campaign, Report
-from noutput.campaign.packed import decode_packed, encode_packed
+from noutput.campaign.packed import decode_packed, encode_packed, open_packed
 from noutput.campaign.problems import PROBLEMS, WireError
 from noutput.campaign.wire import (
     BATCH_TYPE,
@@ -186,6 +187,19 @@ def test_bad_packed_batches_are_refused_by_name(body: bytes, problem: str) -> No
     with pytest.raises(WireError, match="must") as caught:
         decode_packed(body, CAMPAIGN)
     assert caught.value.problem.name == problem
+
+
+def test_columns_can_be_read_at_once() -> None:
+    entries = reports(1001)
+    batch = open_packed(encode_packed(CAMPAIGN, entries), CAMPAIGN)
+    bits = np.unpackbits(np.frombuffer(batch.answers, np.uint8), count=batch.count * batch.width)
+    answers = bits.reshape(batch.count, batch.width) @ (1 << np.arange(batch.width)[::-1])
+    places, outputs = np.divmod(answers, 1 << batch.output_bits)
+    assert list(zip(places.tolist(), outputs.tolist(), strict=True)) == list(batch.each_answer())
+    ids = np.frombuffer(batch.ids, ">u8").reshape(-1, 2)
+    assert [f"{high:016x}{low:016x}" for high, low in ids.tolist()] == [
+        report.id for report in by_id(entries)
+    ]
 
 
 def test_an_output_beyond_the_table_is_refused() -> None:

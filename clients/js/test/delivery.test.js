@@ -42,8 +42,8 @@ const problem = (status, name, headers) => ({
 
 test("a campaign is fetched and certified", async () => {
   await served([{ body: text }], async (url, seen) => {
-    assert.equal((await fetchCampaign(url)).fingerprint, campaign.fingerprint);
-    assert.equal(seen[0].method, "GET");
+    assert.equal((await fetchCampaign(new URL(`${url}/`))).fingerprint, campaign.fingerprint);
+    assert.deepEqual([seen[0].method, seen[0].url], ["GET", "/campaigns/commute"]);
     assert.equal(seen[0].headers.cookie, undefined);
   });
 });

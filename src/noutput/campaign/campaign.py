@@ -180,8 +180,9 @@ class Campaign:
 
         Raises
         ------
-        DocumentError
-            If the text is not such a document, or a fingerprint does not match.
+        InvalidArgumentError
+            If the text is not such a document (then a DocumentError), a part of it breaks a
+            rule, or a fingerprint does not match.
         PrivacyError
             If the table is not as private as it claims.
         """

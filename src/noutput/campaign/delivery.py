@@ -180,8 +180,9 @@ def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
     except (DeliveryError, OSError, http.client.HTTPException):
         found = {}
     problem = found.get("type")
-    words = found.get("detail") or found.get("title") or refusal.reason
-    message = f"the server refused with status {status}: {str(words)[:500]}"
+    words = str(found.get("detail") or found.get("title") or refusal.reason)[:500]
+    shown = "".join(letter for letter in words if letter.isprintable())  # it may reach a terminal
+    message = f"the server refused with status {status}: {shown}"
     return DeliveryError(message, status, problem if isinstance(problem, str) else None)
 
 

@@ -21,8 +21,14 @@ __all__ = ["command"]
     "--value", "values", multiple=True, required=True, metavar="NUMBER|NAME=NUMBER",
     help="Your number; NAME=NUMBER, once an attribute, where there are several.",
 )  # fmt: skip
-@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Most in a report.")
-@click.option("--total", type=float, default=4.0, show_default=True, help="Most in a period.")
+@click.option(
+    "--epsilon", type=float, default=1.0, show_default=True,
+    help="The privacy loss that you allow this report.",
+)  # fmt: skip
+@click.option(
+    "--total", type=float, default=4.0, show_default=True,
+    help="The privacy loss that you allow all reports of a period.",
+)  # fmt: skip
 @click.option("--days", type=float, default=30.0, show_default=True, help="Length of the period.")
 @click.option(
     "--ledger", type=click.Path(dir_okay=False, path_type=Path),
