@@ -79,9 +79,9 @@ def lying_pairs(rng: random.Random, count: int) -> list[Document]:
             "good": _rebuilt(base.epsilon, base.outputs, good),
             "bad": _rebuilt(base.epsilon, base.outputs, bad),
         }
-        CertifiedTable.from_json(pair["good"])
+        CertifiedTable.from_document(pair["good"])
         try:
-            CertifiedTable.from_json(pair["bad"])
+            CertifiedTable.from_document(pair["bad"])
         except PrivacyError:
             pairs.append(pair)
     return pairs

@@ -30,7 +30,7 @@ def test_it_is_the_mechanism_without_numpy(mechanism: TableMechanism, x: float, 
 
 def test_draws_agree_with_the_vectors() -> None:
     found = vectors("draws")
-    ready = [CertifiedTable.from_json(table) for table in found["tables"]]
+    ready = [CertifiedTable.from_document(table) for table in found["tables"]]
     for case in found["draws"]:
         assert ready[case["table"]].draw(case["x"], int(case["word"], 16)) == case["output"]
 

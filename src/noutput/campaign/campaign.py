@@ -199,7 +199,7 @@ class Campaign:
             title=found["title"],
             question=found["question"],
             attributes=_read_attributes(found["attributes"]),
-            table=CertifiedTable.from_json(found["table"]),
+            table=CertifiedTable.from_document(found["table"]),
             opens=parse_instant("opens", found["opens"]),
             closes=parse_instant("closes", found["closes"]),
             public=found["public"],

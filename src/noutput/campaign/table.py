@@ -156,7 +156,7 @@ class CertifiedTable:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes | dict[str, Any]) -> CertifiedTable:
+    def from_json(cls, text: str | bytes) -> CertifiedTable:
         """Read a table from JSON, and certify it before it is returned.
 
         Raises
@@ -167,7 +167,12 @@ class CertifiedTable:
         PrivacyError
             If the table is not as private as it claims.
         """
-        parts = document.load(text, document.MAX_OUTPUTS, document.MAX_KNOTS)
+        return cls.from_document(document.parse(text))
+
+    @classmethod
+    def from_document(cls, found: dict[str, Any]) -> CertifiedTable:
+        """Read a table from parsed JSON, as `from_json` does from text."""
+        parts = document.load(found, document.MAX_OUTPUTS, document.MAX_KNOTS)
         rows = tuple(tuple(row) for row in parts.weights)
         table = cls(parts.epsilon, tuple(parts.outputs), tuple(parts.knots), rows)
         document.check_fingerprint(parts, table.fingerprint)
