@@ -64,7 +64,8 @@ def test_estimates_are_in_the_units_of_the_values(reports: Path, people: pa.Tabl
         assert len(column["distribution"]["edges"]) == 65
         assert sum(column["distribution"]["probabilities"]) == pytest.approx(1.0)
         assert [q["share"] for q in column["quartiles"]] == [0.25, 0.5, 0.75]
-        assert 0.0 < column["forged_reports_p_value"] <= 1.0
+        assert 0.0 < column["forged_reports"]["p_value"] <= 1.0
+        assert column["forged_reports"]["one_percent_moves_mean"] > 0.0
     minutes = found["columns"]["minutes"]
     truth = np.quantile(people["minutes"].to_numpy(), 0.5)
     assert minutes["quartiles"][1]["value"] == pytest.approx(truth, abs=6.0)
@@ -103,6 +104,18 @@ def test_a_figure(reports: Path, tmp_path: Path, kind: str) -> None:
 def test_engines_agree(reports: Path) -> None:
     arrow, duckdb = (run(reports, "--engine", engine).output for engine in ("arrow", "duckdb"))
     assert arrow == duckdb
+
+
+def test_the_master_is_passed_on(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, seen = frames.read_counts, []
+
+    def count(source: str, _: object, *, engine: str, master: str) -> object:
+        seen.append((engine, master))
+        return read(source)
+
+    monkeypatch.setattr(frames, "read_counts", count)
+    assert run(reports, "--engine", "spark", "--master", "local[1]").exit_code == 0
+    assert seen == [("spark", "local[1]")]
 
 
 def test_one_column_a_row(tmp_path: Path, people: pa.Table, five_outputs: TableMechanism) -> None:
@@ -150,26 +163,12 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
         assert found in str(done.exception)
 
 
-def test_from_values_to_estimates(tmp_path: Path) -> None:
-    """The two commands as people type them, without a traceback and with the right status."""
-    rows = "".join(f"{10 + i % 50}\n" for i in range(2_000))
-    (tmp_path / "data.csv").write_text("minutes\n" + rows)
-    made = _noutput(
-        tmp_path, "privatize", "data.csv", "--column", "minutes", "--lower", "0", "--upper", "180",
-        "--epsilon", "1", "-o", "reports.parquet",
+def test_failures_have_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("minutes\n5\n")
+    failed = subprocess.run(
+        [sys.executable, "-m", "noutput", "estimate", "data.csv"], capture_output=True, text=True,
+        timeout=120, check=False, cwd=tmp_path,
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    done = _noutput(tmp_path, "estimate", "reports.parquet", "--plot", "est.png")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("minutes: 2,000 reports, epsilon = 1")
-    failed = _noutput(tmp_path, "estimate", "data.csv")
     assert failed.returncode == 2
     assert failed.stderr.startswith("Error: source must come with its data.csv.noutput.json")
     assert "Traceback" not in failed.stderr
-
-
-def _noutput(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=120,
-        check=False, cwd=folder,
-    )  # fmt: skip

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from noutput import NoutputError, TableMechanism, design, frames
+from noutput import Interval, NoutputError, TableMechanism, design, frames
 from noutput.cli.privatize import command
 
 MINUTES = ("--column", "minutes", "--lower", "0", "--upper", "180")
@@ -88,6 +88,21 @@ def test_one_column_a_row_costs_one_report(tmp_path: Path, table: Path) -> None:
     done = run(source, *arguments, "--one-per-row", "--table", table, "-o", target)
     assert "Privacy loss of a row: 4." in done.output
     assert sum(tally.total for tally in frames.tally_files(target).values()) == 50
+
+
+def test_the_master_is_passed_on(
+    tmp_path: Path, table: Path, five_outputs: TableMechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def privatize(*_: object, **options: Any) -> frames.Recipe:
+        seen.append(options)
+        return frames.Recipe(five_outputs, ("minutes",), (Interval(0, 180),))
+
+    monkeypatch.setattr(frames, "privatize_files", privatize)
+    arguments = ("--engine", "spark", "--master", "local[1]", "-o", tmp_path / "reports")
+    assert run("hdfs://a/b", *MINUTES, "--table", table, *arguments).exit_code == 0
+    assert (seen[0]["engine"], seen[0]["master"]) == ("spark", "local[1]")
 
 
 def test_an_epsilon_becomes_a_design(tmp_path: Path, people: Any) -> None:

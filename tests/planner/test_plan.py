@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,17 @@ def test_epsilon_is_just_enough() -> None:
     found = no.plan(people=50_000, error=first.half_width * (1.0 + 1e-9), bounds=MINUTES)
     assert found.epsilon == 1.0
     assert found.people == 50_000
+
+
+@pytest.mark.slow
+def test_an_epsilon_between_those_of_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path))
+    for error in (0.6, 2.2):
+        found = no.plan(people=50_000, error=error, bounds=MINUTES)
+        assert 0.99 * error < found.half_width <= error
+    assert len(list(tmp_path.iterdir())) <= 4
 
 
 @settings(max_examples=50)

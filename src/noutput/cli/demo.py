@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli.histogram import MARK, draw_bars, encodable, round_edges
-from noutput.cli.numbers import show
+from noutput.cli.numbers import bits, show
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def command(people: int, epsilon: float, seed: int, plot_path: Path | None) -> N
     click.echo(
         f"{people:,} simulated people were asked how many minutes they commute (0 to 180).\n"
         f"Each report satisfies {epsilon:g}-local differential privacy: "
-        f"{mechanism.n_outputs} possible reports, {mechanism.bits} bits each.\n"
+        f"{mechanism.n_outputs} possible reports, {bits(mechanism.bits)} each.\n"
     )
     _show_report(mechanism, int(reports[0]), float(truth[0]))
     _show_figures(found, truth)

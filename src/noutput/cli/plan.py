@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli.numbers import show
+from noutput.cli.numbers import bits, show
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _show(found: Plan, prior: list[float] | None) -> None:
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"
         f"               ({shapes})\n"
-        f"Report         {found.bits} bits, one of {found.mechanism.n_outputs}\n"
+        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
     )
 
 

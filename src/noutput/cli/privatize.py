@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli.failures import plain_failures
+from noutput.cli.numbers import bits
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ __all__ = ["command"]
     help="Column with the private numbers; repeat for more.",
 )  # fmt: skip
 @click.option(
-    "--lower", "lowers", type=float, multiple=True, default=(-1.0,), show_default="-1",
-    help="Smallest value, once for all columns or once a column.",
+    "--lower", "lowers", type=float, multiple=True, default=(-1.0,),
+    help="Smallest value, once for all columns or once a column [default: -1].",
 )  # fmt: skip
 @click.option(
-    "--upper", "uppers", type=float, multiple=True, default=(1.0,), show_default="1",
-    help="Largest value, once for all columns or once a column.",
+    "--upper", "uppers", type=float, multiple=True, default=(1.0,),
+    help="Largest value, once for all columns or once a column [default: 1].",
 )  # fmt: skip
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option(
@@ -171,7 +172,7 @@ def _show(recipe: Recipe, target: str) -> None:
     click.echo(
         f"Reports saved in {target}: noutput estimate {target}\n"
         f"Privacy loss of a row: {loss:g}{parts}. "
-        f"Each report is one of {mechanism.n_outputs} ({mechanism.bits} bits)."
+        f"Each report is one of {mechanism.n_outputs} ({bits(mechanism.bits)})."
     )
     if recipe.skip_missing:
         click.echo("Whoever sees the reports learns which values were missing.")

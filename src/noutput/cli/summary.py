@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["QUARTILES", "Figure", "Summary", "summarize"]
 
 QUARTILES = {"Lower quartile": 0.25, "Median": 0.5, "Upper quartile": 0.75}
+_SUSPICIOUS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,17 @@ class Summary:
         return {"Mean": self.mean, "Variance": self.variance, **deviation, **self.quartiles}
 
     @property
+    def forgery(self) -> float:
+        """How far the mean can have been moved if one in a hundred reports is forged."""
+        return self.mean_estimate.poisoning_bound(self.mean_estimate.n_reports // 100)
+
+    @property
     def honesty(self) -> str:
         """What the test for forged reports says."""
         p = self.distribution.p_value
-        if p >= 0.05:
-            return f"no sign of them (p = {p:.2g})"
-        return f"LIKELY: no honest population explains these counts well (p = {p:.2g})"
+        if p < _SUSPICIOUS:
+            return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
+        return f"no sign of them (p = {p:.2g}); 1% could move the mean by {show(self.forgery)}"
 
     def document(self) -> dict[str, object]:
         """Return everything as plain JSON."""
@@ -88,7 +94,7 @@ class Summary:
                 "edges": found.edges.tolist(),
                 "probabilities": found.probabilities.tolist(),
             },
-            "forged_reports_p_value": found.p_value,
+            "forged_reports": {"p_value": found.p_value, "one_percent_moves_mean": self.forgery},
         }
 
 
