@@ -216,6 +216,42 @@ def test_parquet_is_not_read_from_standard_input(
         command.main(arguments, standalone_mode=False)
 
 
+class Broken(io.RawIOBase):
+    """A pipe that breaks, or is interrupted, after its first lines."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        super().__init__()
+        self.error = error
+        self.calls = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.calls += 1
+        if self.calls > 3:
+            raise self.error("broken")
+        text = b"minutes\n" + b"5\n" * 1_000 if self.calls == 1 else b"5\n" * 1_000
+        buffer[: len(text)] = text
+        return len(text)
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_broken_pipe_leaves_nothing(
+    tmp_path: Path, five_outputs: TableMechanism, error: type[BaseException]
+) -> None:
+    for name in ("reports.parquet", "reports.csv", "reports"):
+        with pytest.raises(error):
+            frames.privatize_files(
+                io.BufferedReader(Broken(error)),
+                tmp_path / name,
+                "minutes",
+                mechanism=five_outputs,
+                bounds={"minutes": (0, 180)},
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_progress_ends_at_one(tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
     pa_csv.write_csv(people, tmp_path / "people.csv")
     pq.write_table(people, tmp_path / "people.parquet")

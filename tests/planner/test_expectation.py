@@ -27,10 +27,10 @@ def asymmetric() -> no.TableMechanism:
 @pytest.mark.parametrize("name", PRIORS)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_the_standard_error_matches_simulation(epsilon: float, name: str) -> None:
-    mechanism = window_table(epsilon, 16, 33, 0.4)
     bounds = no.Interval(0, 180)
     prior = PRIORS[name]
-    plan = expect(mechanism, PEOPLE, bounds, prior)
+    plan = no.plan(epsilon=epsilon, people=PEOPLE, bounds=bounds, prior=prior)
+    mechanism = plan.mechanism
     rng = np.random.default_rng(3)
     weights = np.ones(1) if prior is None else prior
     x = np.linspace(-1.0, 1.0, 1 << 14, endpoint=False) + 2.0**-14
