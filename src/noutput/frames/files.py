@@ -65,9 +65,9 @@ def privatize_files(
 
     Guarantees
     ----------
-    The target appears when it is complete and never holds two reports for one row and column.
-    With Spark this is the work of its commit protocol: of several attempts at a task, the output
-    of one is kept.
+    The target never holds two reports for one row and column. It appears when it is complete;
+    with Spark its recipe is written last, and of several attempts at a task the commit protocol
+    keeps the output of one.
     """
     recipe = make_recipe(
         columns,
@@ -119,7 +119,8 @@ def tally_files(
         if engine == "spark":
             with borrow_session(master) as session:
                 frame = session.read.parquet(str(source))
-                recipe = storage.spark_recipe(frame)
+                remote = "://" in str(source)
+                recipe = storage.spark_recipe(frame) if remote else read_recipe(source)
                 return _tally(frame, recipe, columns, mechanism)
         recipe = read_recipe(source)
         if engine == "arrow":
