@@ -18,15 +18,27 @@ if TYPE_CHECKING:
         NoutputError,
         PrivacyError,
     )
+    from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
+    from noutput.estimate.audit import Audit, audit
+    from noutput.estimate.distance import wasserstein
+    from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+    from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
+    from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
 
 __all__ = [
+    "MECHANISMS",
+    "AttributeMeans",
+    "Audit",
     "Design",
     "DesignError",
+    "DistributionEstimate",
     "DocumentError",
+    "GoodnessOfFit",
     "Interval",
     "InvalidArgumentError",
     "MeanEstimate",
@@ -35,26 +47,49 @@ __all__ = [
     "PrivacyError",
     "TableMechanism",
     "Tally",
+    "VarianceEstimate",
+    "audit",
+    "choose_attributes",
     "design",
+    "estimate_distribution",
     "estimate_mean",
+    "estimate_means",
+    "estimate_variance",
+    "goodness_of_fit",
+    "mechanism",
+    "wasserstein",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AttributeMeans": "noutput.estimate.attributes",
+    "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs",
     "DesignError": "noutput.errors",
+    "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
+    "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
+    "MECHANISMS": "noutput.registry",
     "MeanEstimate": "noutput.estimate.mean",
     "MissingExtraError": "noutput.errors",
     "NoutputError": "noutput.errors",
     "PrivacyError": "noutput.errors",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
+    "VarianceEstimate": "noutput.estimate.variance",
+    "audit": "noutput.estimate.audit",
+    "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs",
+    "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
+    "estimate_means": "noutput.estimate.attributes",
+    "estimate_variance": "noutput.estimate.variance",
+    "goodness_of_fit": "noutput.estimate.goodness",
+    "mechanism": "noutput.registry",
+    "wasserstein": "noutput.estimate.distance",
 }
 
 

@@ -9,7 +9,17 @@ from typing import Any, NoReturn
 from noutput.errors import DocumentError
 from noutput.mechanisms.exact import SCALE
 
-__all__ = ["FORMAT", "VERSION", "TableParts", "check_fingerprint", "dump", "load", "parse"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "TableParts",
+    "check_fingerprint",
+    "dump",
+    "load",
+    "number",
+    "numbers",
+    "parse",
+]
 
 FORMAT = "noutput-table"
 VERSION = 1
@@ -80,9 +90,8 @@ def parse(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def load(text: str | bytes | dict[str, Any], max_outputs: int, max_knots: int) -> TableParts:
+def load(found: dict[str, Any], max_outputs: int, max_knots: int) -> TableParts:
     """Read the parts of a table; every entry has the right type and a sane size."""
-    found = text if isinstance(text, dict) else parse(text)
     if found.get("format") != FORMAT:
         raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
     if type(found.get("version")) is not int or found["version"] != VERSION:
@@ -95,9 +104,9 @@ def load(text: str | bytes | dict[str, Any], max_outputs: int, max_knots: int) -
         raise DocumentError("fingerprint", "be a string", found["fingerprint"])
     rows = _list("weights", found["weights"], max_knots)
     return TableParts(
-        epsilon=_number("epsilon", found["epsilon"]),
-        outputs=_numbers("outputs", found["outputs"], max_outputs),
-        knots=_numbers("knots", found["knots"], max_knots),
+        epsilon=number("epsilon", found["epsilon"]),
+        outputs=numbers("outputs", found["outputs"], max_outputs),
+        knots=numbers("knots", found["knots"], max_knots),
         weights=[_wholes(f"weights[{k}]", row, max_outputs) for k, row in enumerate(rows)],
         fingerprint=found["fingerprint"],
     )
@@ -117,7 +126,8 @@ def _list(name: str, value: object, most: int) -> list[Any]:
     return value
 
 
-def _number(name: str, value: object) -> float:
+def number(name: str, value: object) -> float:
+    """Return a number of the document as a float."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value)
@@ -126,9 +136,10 @@ def _number(name: str, value: object) -> float:
     raise DocumentError(name, "be a number", value)
 
 
-def _numbers(name: str, value: object, most: int) -> list[float]:
+def numbers(name: str, value: object, most: int) -> list[float]:
+    """Return a list of at most `most` numbers of the document."""
     entries = _list(name, value, most)
-    return [_number(f"{name}[{index}]", entry) for index, entry in enumerate(entries)]
+    return [number(f"{name}[{index}]", entry) for index, entry in enumerate(entries)]
 
 
 def _wholes(name: str, value: object, most: int) -> list[int]:

@@ -1,0 +1,165 @@
+r"""Whether counts are plausible under any distribution of honest people.
+
+Notes
+-----
+Honest reports of people with any distribution have output probabilities in a polytope: the convex
+hull of the rows :math:`P(\cdot \mid x)`, whose corners are the knots of a table. Forged reports
+leave it; all of them on one output leave it fast, since honest people cannot make any output
+likely by more than a factor :math:`e^\epsilon`. The statistic is twice the log-likelihood ratio
+between the shares themselves and the best point of the polytope,
+
+.. math:: T = 2 m \sum_j c_j \ln (c_j / q_j), \qquad q = \arg\max_{q} \sum_j c_j \ln q_j .
+
+Its distribution depends on where the true probabilities lie: deep inside T = 0, and near a corner,
+as when everybody has the same number, T is largest. Two p-values are computed, and the larger one
+is reported.
+
+*Conditional.* Let the best point lie on a face of dimension f of the polytope in J - 1 dimensions.
+Given that, T is at most as large as a chi-square variable with J - 1 - f degrees of freedom,
+wherever in the polytope the truth lies. For in the normal model the residual r is a normal vector
+around some :math:`\eta`, restricted to the normal cone N of the face; because the polytope
+lies behind the face, :math:`\langle r, \eta \rangle \le 0` for all r of N, which only makes the
+length of r smaller than that of a standard normal vector of N. At a corner the two are equal.
+
+*Bootstrap.* Campaigns are simulated from the best point and fitted again. This needs no large
+counts. Alone it would alarm too often, in about 7% of campaigns at a level of 5%, where noise has
+moved the best point off the corner that is the truth.
+
+Counts of people whose numbers are given vary less than multinomial ones, which makes the test
+cautious too.
+
+References
+----------
+Susko (2013), "Likelihood ratio tests with boundary constraints using data-dependent degrees of
+freedom", 10.1093/biomet/ast032.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import chdtrc
+
+from noutput import _checks
+from noutput.estimate import maximum
+from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
+from noutput.estimate.fit import mean_log_likelihood
+from noutput.estimate.resample import generator, redraw
+from noutput.mechanisms.table import TableMechanism
+
+if TYPE_CHECKING:
+    from noutput.tally import Tally
+
+__all__ = ["GoodnessOfFit", "goodness_of_fit"]
+
+_GAP = 1e-9
+_GRID = 257
+_SMALLEST_WEIGHT = 1e-3  # of a row that spans the face; larger values only make p larger
+_SMALLEST_EXTENT = 1e-3  # of a direction of the face, relative to the largest
+
+
+@dataclass(frozen=True, slots=True)
+class GoodnessOfFit:
+    """The result of the test for forged reports.
+
+    Parameters
+    ----------
+    statistic : float
+        Twice the log-likelihood ratio between the counts and the best fit of honest people.
+    degrees_of_freedom : int
+        How many directions lead away from the face of best fits: 0 where the fit is perfect.
+    p_value : float
+        A bound on how often honest campaigns have a statistic at least as large.
+    replicates : int
+        How many campaigns were simulated.
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    replicates: int
+
+
+def goodness_of_fit(
+    mechanism: Channel,
+    tally: Tally,
+    *,
+    replicates: int = 199,
+    rng: np.random.Generator | None = None,
+) -> GoodnessOfFit:
+    """Test whether any distribution of honest people explains the counts.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism, or any mechanism with probabilities of outputs
+        What should have made the reports.
+    tally : Tally
+        At least one report.
+    replicates : int
+        How many honest campaigns are simulated; the p-value is at least 1 / (replicates + 1).
+    rng : numpy Generator, optional
+        For a reproducible result.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> rng = np.random.default_rng(7)
+    >>> goodness_of_fit(m, no.Tally(m.fingerprint, (400, 600)), rng=rng).p_value
+    1.0
+    >>> goodness_of_fit(m, no.Tally(m.fingerprint, (100, 900)), rng=rng).p_value
+    0.005
+    """
+    size = _checks.whole("replicates", replicates, 1, 1 << 20)
+    rows = _extreme_rows(mechanism)
+    check_tally(mechanism, tally, rows.shape[1])
+    counts = Counts.of([tally])
+    shares, rows = supported(counts.shares, rows)
+    best = _maximum(shares, rows)
+    observed = float(_deviance(shares, best, rows)[0])
+    statistic = 2.0 * float(counts.totals[0]) * observed
+    freedom = rows.shape[1] - 1 - _face_dimension(best[0], rows)
+    conditional = float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
+    again = redraw(best[0] @ rows, tally.total, size, generator(rng)).shares
+    simulated = _deviance(again, _maximum(again, rows), rows)
+    larger = int(np.count_nonzero(simulated >= observed - _GAP))
+    return GoodnessOfFit(
+        statistic=statistic,
+        degrees_of_freedom=freedom,
+        p_value=max(conditional, (1 + larger) / (size + 1)),
+        replicates=size,
+    )
+
+
+def _extreme_rows(mechanism: Channel) -> Array:
+    """Return rows whose convex hull holds all that honest people can cause.
+
+    For a table these are the knots' rows, exactly; other mechanisms are taken on a fine grid.
+    """
+    if isinstance(mechanism, TableMechanism):
+        return np.asarray(mechanism.weights / mechanism.scale, np.float64)
+    return mechanism.probabilities(np.linspace(-1.0, 1.0, _GRID))
+
+
+def _maximum(shares: Array, rows: Array) -> Array:
+    return maximum.maximize(shares, rows, np.full(len(shares), _GAP)).probabilities
+
+
+def _deviance(shares: Array, mixture: Array, rows: Array) -> Array:
+    """Return by how much the shares' own log-likelihood a report exceeds that of a mixture."""
+    own = (shares * np.log(np.where(shares > 0.0, shares, 1.0))).sum(axis=1)
+    result: Array = np.maximum(own - mean_log_likelihood(shares, mixture, rows), 0.0)
+    return result
+
+
+def _face_dimension(mixture: Array, rows: Array) -> int:
+    """Return the dimension of the face that the rows of a best mixture span.
+
+    The interior-point method ends inside the face, with weight on all its corners.
+    """
+    chances = mixture @ rows
+    corners = rows[mixture > _SMALLEST_WEIGHT * mixture.max()]
+    extents = np.linalg.svd((corners - chances) / np.sqrt(chances), compute_uv=False)
+    return int(np.count_nonzero(extents > max(_SMALLEST_EXTENT * extents[0], 1e-9)))
