@@ -47,7 +47,7 @@ def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
 
 
 def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
-    pd = need("pandas", "frames")
+    pd = need("pandas", "pandas")
     result = frame[list(kept.columns)].copy()
     for name, array in reports.items():
         values = array.combine_chunks()
