@@ -49,7 +49,8 @@ def privatize_files(
         A Parquet file, a folder of Parquet files, or a CSV file with a header (engine "arrow").
     target : path
         What must not exist yet: ``*.parquet``, ``*.csv`` (engine "arrow") or else a folder, which
-        is all that engine "spark" can write.
+        is all that engine "spark" can write. With Spark, paths may also be addresses such as
+        ``hdfs://...``; then the recipe is in the metadata of the report columns only.
     columns, mechanism, bounds, keep, clip, skip_missing, one_per_row, layout, seed
         As in `noutput.frames.privatize`.
     engine : {"arrow", "duckdb", "spark"}
@@ -117,11 +118,7 @@ def tally_files(
     _checks.choice("engine", engine, ENGINES)
     with plain_errors():
         if engine == "spark":
-            with borrow_session(master) as session:
-                frame = session.read.parquet(str(source))
-                remote = "://" in str(source)
-                recipe = storage.spark_recipe(frame) if remote else read_recipe(source)
-                return _tally(frame, recipe, columns, mechanism)
+            return _tally_spark(str(source), columns, mechanism, master)
         recipe = read_recipe(source)
         if engine == "arrow":
             parts = (
@@ -180,13 +177,37 @@ def _privatize_spark(
     seed: int | None,
     master: str | None,
 ) -> None:
-    local = "://" not in target
-    if local:
+    if _is_local(source) and not Path(source).is_dir():
+        storage.parquet_files(Path(source), "spark")
+    if _is_local(target):
         storage.check_new(Path(target))
     if Path(target).suffix in {".parquet", ".csv"}:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
     with borrow_session(master) as session:
-        reports = run_recipe(session.read.parquet(source), recipe, keep=keep, seed=seed)
-        reports.write.mode("error").parquet(target)
-    if local:
+        people = session.read.parquet(_address(source))
+        reports = run_recipe(people, recipe, keep=keep, seed=seed)
+        reports.write.mode("error").parquet(_address(target))
+    if _is_local(target):
         storage.write_sidecar(Path(target), recipe)
+
+
+def _tally_spark(
+    source: str,
+    columns: str | Sequence[str] | None,
+    mechanism: TableMechanism | None,
+    master: str | None,
+) -> dict[str, Tally]:
+    # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
+    recipe = read_recipe(source) if _is_local(source) else None
+    with borrow_session(master) as session:
+        frame = session.read.parquet(_address(source))
+        return _tally(frame, recipe or storage.spark_recipe(frame), columns, mechanism)
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path
+
+
+def _address(path: str) -> str:
+    """Name a local path as such: a cluster's default may be another file system."""
+    return f"file://{Path(path).absolute()}" if _is_local(path) else path
