@@ -69,6 +69,17 @@ def privatize_files(
     The target never holds two reports for one row and column. It appears when it is complete;
     with Spark its recipe is written last, and of several attempts at a task the commit protocol
     keeps the output of one.
+
+    Examples
+    --------
+    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> pq.write_table(pa.table({"x": [0.5, -0.5, 0.0]}), folder / "people.parquet")
+    >>> target = folder / "reports.parquet"
+    >>> recipe = privatize_files(folder / "people.parquet", target, "x", mechanism=m)
+    >>> read_recipe(target) == recipe, tally_files(target)["x"].total
+    (True, 3)
     """
     recipe = make_recipe(
         columns,
