@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from benchmarks import core, mechanisms
+from benchmarks import core, designs, estimation, frames, mechanisms
 
 
 def main() -> None:
     """Run all cases."""
     missed = 0
-    for case in chain(core.cases(), mechanisms.cases()):
+    parts = (core, designs, mechanisms, estimation, frames)
+    for case in chain.from_iterable(part.cases() for part in parts):
         mark = "ok" if case.reached else "MISSED"
         print(f"{case.name:45} {case.found:10.4g} {case.unit:20} goal {case.goal:<8g} {mark}")
         missed += not case.reached

@@ -7,6 +7,8 @@
     │   ├── DocumentError: a JSON document is not what it claims to be
     │   └── PrivacyError: a table would reveal more than its epsilon allows
     ├── DesignError (also a ValueError): no mechanism of the wanted kind was found
+    ├── PolicyError: a person's own policy does not allow a report
+    ├── DeliveryError (also an OSError): a server could not be reached, or refused
     └── MissingExtraError (also an ImportError): an optional part is not installed
 """
 
@@ -15,11 +17,13 @@ from __future__ import annotations
 import reprlib
 
 __all__ = [
+    "DeliveryError",
     "DesignError",
     "DocumentError",
     "InvalidArgumentError",
     "MissingExtraError",
     "NoutputError",
+    "PolicyError",
     "PrivacyError",
 ]
 
@@ -93,6 +97,32 @@ class PrivacyError(InvalidArgumentError):
 
 class DesignError(NoutputError, ValueError):
     """No mechanism of the wanted kind was found; the message says why."""
+
+
+class PolicyError(NoutputError):
+    """A person's own policy does not allow a report; the message says which limit."""
+
+
+class DeliveryError(NoutputError, OSError):
+    """A server could not be reached, or it refused what was sent.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    status : int, optional
+        The HTTP status, where the server answered.
+    problem : str, optional
+        The type of the problem document, where the server sent one.
+    """
+
+    def __init__(self, message: str, status: int | None = None, problem: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (*self.args, self.status, self.problem)
 
 
 class MissingExtraError(NoutputError, ImportError):

@@ -16,7 +16,7 @@ from noutput.mechanisms import document
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.mechanisms.base import Channel
 
 __all__ = ["Tally"]
 
@@ -64,16 +64,16 @@ class Tally:
         object.__setattr__(self, "counts", counts)
 
     @classmethod
-    def of(cls, mechanism: TableMechanism, reports: ArrayLike) -> Tally:
+    def of(cls, mechanism: Channel, reports: ArrayLike) -> Tally:
         """Count reports of a mechanism."""
         flat = mechanism.cells(reports).reshape(-1)
-        counts = np.bincount(flat, minlength=mechanism.n_outputs)
+        counts = np.bincount(flat, minlength=mechanism.n_cells)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
     @classmethod
     def by_attribute(
         cls,
-        mechanism: TableMechanism,
+        mechanism: Channel,
         attributes: ArrayLike,
         reports: ArrayLike,
         n_attributes: int,
@@ -82,7 +82,7 @@ class Tally:
 
         Parameters
         ----------
-        mechanism : TableMechanism
+        mechanism : Channel
             What made all reports.
         attributes, reports : arrays of whole numbers, of one shape
             Which attribute (from 0) every report is about, and the report.
@@ -100,7 +100,7 @@ class Tally:
         if np.shape(attributes) != np.shape(reports):
             rule = f"have the shape of reports, {np.shape(reports)}"
             raise InvalidArgumentError("attributes", rule, np.shape(attributes))
-        size = mechanism.n_outputs
+        size = mechanism.n_cells
         place = _indexes("attributes", attributes, groups) * size
         place = place + mechanism.cells(reports).reshape(-1)
         counts = np.bincount(place, minlength=groups * size).reshape(groups, size)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from noutput.mechanisms.table import TableMechanism
+from noutput import cli
+from noutput.designs.result import Design
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -20,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_verb() -> None:
     done = run("--help")
     assert done.returncode == 0
-    for verb in ("design", "verify", "demo"):
+    for verb in cli._VERBS:
         assert verb in done.stdout
 
 
@@ -61,11 +62,12 @@ def test_design_prints_what_people_need(saved: tuple[Path, str]) -> None:
 
 def test_design_saves_a_certified_table(saved: tuple[Path, str]) -> None:
     folder, _ = saved
-    table = TableMechanism.from_json((folder / "table.json").read_text())
+    table = Design.from_json((folder / "table.json").read_text()).mechanism
     assert table.epsilon == 4.0
     done = run("verify", str(folder / "table.json"))
     assert done.returncode == 0
     assert done.stdout.startswith("Private")
+    assert "Proven: no mechanism has a worst variance below 0.127" in done.stdout
     assert table.fingerprint in done.stdout
 
 
@@ -76,7 +78,7 @@ def test_design_draws_a_figure(saved: tuple[Path, str]) -> None:
 
 def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> None:
     document = json.loads((saved[0] / "table.json").read_text())
-    document["epsilon"] = 3.9
+    document["mechanism"]["epsilon"] = 3.9
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(document))
     done = run("verify", str(bad))

@@ -266,11 +266,11 @@ def test_table_is_small() -> None:
     assert len(json.dumps(weights)) < 12_000
 
 
-def test_warm_start_is_fast_and_as_good() -> None:
-    cold = optimize(1.02, 7)
-    warm = optimize(1.02, 7, start=np.asarray(optimize(1.0, 7).outputs))
-    assert warm.iterations < cold.iterations
-    assert warm.value == pytest.approx(cold.value, rel=1e-5)
+def test_a_neighbor_never_hurts() -> None:
+    cold = optimize(1.02, 5)
+    warm = optimize(1.02, 5, start=np.asarray(optimize(1.0, 5).outputs))
+    assert warm.value <= cold.value * (1 + 1e-9)
+    assert_valid(warm, 1.02, 5)
 
 
 def test_progress_rises_to_one() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
@@ -157,7 +159,7 @@ class Certain:
 
 @pytest.mark.parametrize("method", methods.METHODS)
 def test_impossible_outputs_are_harmless_until_counted(method: str) -> None:
-    channel = Certain()
+    channel: Any = Certain()
     found = no.estimate_distribution(channel, no.Tally("certain", (70, 0, 30)), method=method)
     assert np.isfinite(found.probabilities).all()
     assert np.isfinite(found.log_likelihood)

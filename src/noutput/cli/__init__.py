@@ -12,7 +12,7 @@ from noutput.errors import NoutputError
 
 __all__ = ["main", "noutput"]
 
-_VERBS = ("design", "verify", "demo", "audit", "compare")
+_VERBS = ("design", "verify", "compare", "audit", "campaign", "report", "demo")
 
 
 class _Verbs(click.Group):

@@ -77,7 +77,7 @@ def design(
     >>> import noutput as no
     >>> d = no.design(epsilon=1.0, n_outputs=16)
     >>> round(d.value, 3), round(d.lower_bound, 3), d.gap < 0.0015
-    (3.994, 3.991, True)
+    (3.993, 3.991, True)
     """
     epsilon = _checks.positive("epsilon", epsilon)
     goal = Objective.parse(objective, prior)

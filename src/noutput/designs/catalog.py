@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 EPSILONS = tuple(k / 4 for k in range(1, 33))
-SIZES = (2, 3, 4, 5, 8, 16)
+SIZES = tuple(range(2, 17))
 OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
 SAME_VALUE = 1e-4
 """Values this close count as equal, and the smaller table wins."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.base import Channel
 
 if TYPE_CHECKING:
     from noutput.tally import Tally
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Channel", "Counts", "check_tally", "supported", "transition_matrix"]
 
 Array: TypeAlias = NDArray[np.float64]
-
-
-class Channel(Protocol):
-    """What a mechanism must offer for the distribution to be estimated from its reports."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What ties tallies to the mechanism."""
-
-    def transition(self, bins: int = 64) -> Array:
-        """Return P(output | x uniform in a bin), of shape (bins, outputs)."""
-
-    def probabilities(self, x: ArrayLike) -> Array:
-        """Return P(output | x), of shape ``x.shape + (outputs,)``."""
 
 
 @dataclass(frozen=True)

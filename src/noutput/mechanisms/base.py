@@ -57,7 +57,18 @@ class Mechanism(Protocol):
 
 @runtime_checkable
 class Channel(Mechanism, Protocol):
-    """A mechanism whose reports fall into few cells, so that a matrix describes it."""
+    """A mechanism whose reports fall into few cells, so that a matrix describes it.
+
+    Everything that estimates a distribution works on any of these.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """What ties tallies to the mechanism."""
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
 
     def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return the cell that each report falls into."""

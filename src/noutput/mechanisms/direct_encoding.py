@@ -2,6 +2,7 @@ r"""Direct encoding: randomized response over the bins of [-1, 1]."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,17 @@ class DirectEncoding(FrequencyOracle):
     def bits(self) -> int:
         """How many bits a report needs."""
         return (self.bins - 1).bit_length()
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells reports are counted in: one a bin."""
+        return self.bins
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights and the number of bins, as 64 hexadecimal digits."""
+        parts = f"noutput-direct-encoding 1\n{self.bins} {self.own_weight} {self.other_weight}"
+        return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
     def other_weight(self) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -11,10 +14,13 @@ from noutput.mechanisms.exact import SCALE
 
 __all__ = [
     "FORMAT",
+    "MAX_KNOTS",
+    "MAX_OUTPUTS",
     "VERSION",
     "TableParts",
     "check_fingerprint",
     "dump",
+    "fingerprint_of",
     "load",
     "number",
     "numbers",
@@ -23,6 +29,8 @@ __all__ = [
 
 FORMAT = "noutput-table"
 VERSION = 1
+MAX_OUTPUTS = 256
+MAX_KNOTS = 4096
 MAX_LENGTH = 1 << 24  # characters; the largest table takes less
 _KEYS = {"format", "version", "epsilon", "scale", "outputs", "knots", "weights", "fingerprint"}
 
@@ -60,6 +68,31 @@ def dump(
         f' "fingerprint": "{fingerprint}"\n'
         "}\n"
     )
+
+
+def fingerprint_of(
+    epsilon: float,
+    outputs: Sequence[float],
+    knots: Sequence[float],
+    weights: Sequence[Sequence[int]],
+) -> str:
+    """Return the SHA-256 of the canonical form of a table, as 64 hexadecimal digits.
+
+    Notes
+    -----
+    The canonical form is the ASCII text ``noutput-table 1`` and a line feed, then in
+    little-endian order: epsilon (float64), N and K (uint32), outputs and knots (float64),
+    weights row by row (uint32).
+    """
+    size = len(outputs)
+    parts = [
+        b"noutput-table 1\n",
+        struct.pack("<dII", epsilon, size, len(weights)),
+        struct.pack(f"<{size}d", *outputs),
+        struct.pack(f"<{len(knots)}d", *knots),
+    ]
+    parts += [struct.pack(f"<{size}I", *row) for row in weights]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -2,6 +2,7 @@ r"""The Hybrid mechanism: Piecewise or Duchi, by the toss of a coin that x does 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from noutput.mechanisms.duchi import duchi
 from noutput.mechanisms.kernel import TableKernel
 from noutput.mechanisms.piecewise import pm
 from noutput.mechanisms.sampling import unit_array
+from noutput.mechanisms.window import OUTPUT_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,6 +93,17 @@ class Hybrid:
     def bits(self) -> int:
         """How many bits a report needs: the part, and a float."""
         return 65
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells reports are counted in: Duchi's outputs and Piecewise's bins."""
+        return self.duchi.n_cells + self.piecewise.n_cells
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the parts, as 64 hexadecimal digits."""
+        parts = f"noutput-hybrid 1\n{self.duchi.fingerprint}\n{self.piecewise.fingerprint}"
+        return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
     def piecewise_share(self) -> float:
@@ -178,28 +191,28 @@ class Hybrid:
         parts = self.duchi.average_variance(prior), self.piecewise.average_variance(prior)
         return (1.0 - share) * parts[0] + share * parts[1]
 
-    def cells(self, reports: ArrayLike, output_bins: int = 64) -> NDArray[np.intp]:
+    def cells(self, reports: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.intp]:
         """Return the cell that each report falls into."""
         records = np.asarray(reports)
         value = records["value"]
         inside = self.piecewise.cells(value, output_bins) + self.duchi.n_outputs
         return np.where(records["part"] == _PIECEWISE, inside, (value > 0.0).astype(np.intp))
 
-    def probabilities(self, x: ArrayLike, output_bins: int = 64) -> NDArray[np.float64]:
+    def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (2 + output_bins,)``."""
         return self._side_by_side(
             self.duchi.probabilities(x), self.piecewise.probabilities(x, output_bins)
         )
 
-    def transition(self, bins: int = 64, output_bins: int | None = None) -> NDArray[np.float64]:
+    def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, 2 + output_bins).
 
         Parameters
         ----------
         bins : int
             How many equal bins of [-1, 1] the inputs fall into.
-        output_bins : int, optional
-            How many equal bins Piecewise reports fall into; as many as `bins` if not given.
+        output_bins : int
+            How many equal bins Piecewise reports fall into.
         """
         return self._side_by_side(
             self.duchi.transition(bins), self.piecewise.transition(bins, output_bins)

@@ -2,9 +2,7 @@ r"""The one object that everything deployable is made of: a table of whole numbe
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-import struct
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
@@ -14,6 +12,7 @@ from noutput import _checks
 from noutput._random import word_source
 from noutput.errors import InvalidArgumentError, PrivacyError
 from noutput.mechanisms import document, exact, moments, sampling
+from noutput.mechanisms.document import MAX_KNOTS, MAX_OUTPUTS
 from noutput.mechanisms.kernel import TableKernel
 from noutput.mechanisms.sampling import unit_array
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_KNOTS", "MAX_OUTPUTS", "TableMechanism"]
 
-MAX_OUTPUTS = 256
-MAX_KNOTS = 4096
 _MEAN_TOLERANCE = 1e-9
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -141,6 +138,11 @@ class TableMechanism:
         return len(self._outputs)
 
     @property
+    def n_cells(self) -> int:
+        """How many cells reports are counted in: one an output."""
+        return self.n_outputs
+
+    @property
     def bits(self) -> int:
         """How many bits a report needs."""
         return (self.n_outputs - 1).bit_length()
@@ -152,23 +154,10 @@ class TableMechanism:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical form, as 64 hexadecimal digits.
-
-        Notes
-        -----
-        The canonical form is the ASCII text ``noutput-table 1`` and a line feed, then in
-        little-endian order: epsilon (float64), N and K (uint32), outputs and knots (float64),
-        weights row by row (uint32).
-        """
-        rows, columns = self._weights.shape
-        parts = (
-            b"noutput-table 1\n",
-            struct.pack("<dII", self._epsilon, columns, rows),
-            self._outputs.astype("<f8").tobytes(),
-            self._knots.astype("<f8").tobytes(),
-            self._weights.astype("<u4").tobytes(),
+        """SHA-256 of the canonical form that `document.fingerprint_of` describes."""
+        return document.fingerprint_of(
+            self._epsilon, self._outputs.tolist(), self._knots.tolist(), self._weights.tolist()
         )
-        return hashlib.sha256(b"".join(parts)).hexdigest()
 
     def privacy_loss(self) -> float:
         r"""Return the exact loss :math:`\max_i \ln(\max_k w_{k,i} / \min_k w_{k,i})`, rounded up.

@@ -15,7 +15,9 @@ and the half width h of the window alone.
 
 from __future__ import annotations
 
+import hashlib
 import math
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,10 @@ from noutput.mechanisms.sampling import unit_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["WindowMechanism", "uniform"]
+__all__ = ["OUTPUT_BINS", "WindowMechanism", "uniform"]
+
+OUTPUT_BINS = 64
+"""How many equal bins real-valued reports are counted in."""
 
 _MOST_BINS = 1 << 16
 
@@ -111,6 +116,17 @@ class WindowMechanism:
     def bits(self) -> int:
         """How many bits a report needs: those of a float."""
         return 64
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells reports are counted in: equal bins of the range of reports."""
+        return OUTPUT_BINS
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the parameters, as 64 hexadecimal digits."""
+        parts = struct.pack("<ddd", self.epsilon, self.slope, self.half_width)
+        return hashlib.sha256(b"noutput-window 1\n" + parts).hexdigest()
 
     @property
     def reach(self) -> float:
@@ -226,32 +242,32 @@ class WindowMechanism:
         at_zero, curvature = self._variance_parts
         return at_zero + curvature * mean_square(bins)
 
-    def edges(self, output_bins: int = 64) -> NDArray[np.float64]:
+    def edges(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return the edges of equal bins of the reports, from -reach to reach."""
         count = _checks.whole("output_bins", output_bins, 1, _MOST_BINS)
         return np.linspace(-self.reach, self.reach, count + 1)
 
-    def cells(self, reports: ArrayLike, output_bins: int = 64) -> NDArray[np.intp]:
+    def cells(self, reports: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.intp]:
         """Return the output bin that each report falls into."""
         place = np.searchsorted(self.edges(output_bins), np.asarray(reports), side="right") - 1
         return np.clip(place, 0, output_bins - 1)
 
-    def probabilities(self, x: ArrayLike, output_bins: int = 64) -> NDArray[np.float64]:
+    def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(report in output bin | x), of shape ``x.shape + (output_bins,)``."""
         edges = self.edges(output_bins)
         left = (self.slope * unit_array(x) - self.half_width)[..., None]
         overlap = np.clip(edges - left, 0.0, 2.0 * self.half_width)
         return self._mass(edges, np.diff(overlap, axis=-1))
 
-    def transition(self, bins: int = 64, output_bins: int | None = None) -> NDArray[np.float64]:
+    def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         r"""Return P(report in output bin | x uniform in a bin), of shape (bins, output_bins).
 
         Parameters
         ----------
         bins : int
             How many equal bins of [-1, 1] the inputs fall into.
-        output_bins : int, optional
-            How many equal bins the reports fall into; as many as `bins` if not given.
+        output_bins : int
+            How many equal bins the reports fall into.
 
         Notes
         -----
@@ -263,7 +279,7 @@ class WindowMechanism:
         The second differences of K over both sets of edges are the paper's two sums of three
         integrals: one formula holds whether the window is wider than an output bin or not.
         """
-        edges = self.edges(bins if output_bins is None else output_bins)
+        edges = self.edges(output_bins)
         inputs = np.linspace(-1.0, 1.0, _checks.whole("bins", bins, 1, _MOST_BINS) + 1)
         width = self.half_width
         position: NDArray[Any] = edges - self.slope * inputs[:, None]

@@ -112,23 +112,26 @@ def optimize_sizes(
     objective: Objective = "worst",
     prior: Array | None = None,
     *,
+    largest: int = NESTED_UP_TO,
     progress: Callable[[float], None] | None = None,
 ) -> dict[int, Solution]:
-    """Find the best table for every number of outputs from 2 to 16 in one pass.
+    """Find the best table for every number of outputs from 2 to `largest` (at most 16).
 
-    The parameters are those of `optimize`, which makes the same pass for its last number.
+    The other parameters are those of `optimize`, which makes the same pass for its last number.
 
     Examples
     --------
-    >>> solutions = optimize_sizes(0.25)
-    >>> values = [solution.value for solution in solutions.values()]
-    >>> values == sorted(values, reverse=True)
-    True
+    >>> solutions = optimize_sizes(1.0, largest=4)
+    >>> {size: round(solution.value, 3) for size, solution in solutions.items()}
+    {2: 4.683, 3: 4.206, 4: 4.154}
     """
-    _check(epsilon, NESTED_UP_TO, objective, prior, None)
+    _check(epsilon, min(largest, NESTED_UP_TO), objective, prior, None)
     search = Search(epsilon, Prior.of(prior) if objective == "average" else None)
-    solved = search.chain(NESTED_UP_TO, progress or _ignore)
-    return {n: _finish(search, best, search.allowance(n, solved)) for n, best in solved.items()}
+    solved = search.chain(min(largest, NESTED_UP_TO), progress or _ignore)
+    return {
+        n: _finish(search, best, search.allowance(best, solved.get(n - 1)))
+        for n, best in solved.items()
+    }
 
 
 def _ignore(_: float) -> None:

@@ -1,0 +1,26 @@
+"""Designs on demand, and from the catalog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from unittest.mock import patch
+
+from benchmarks.measure import Case, best_seconds
+from noutput.designs import design
+from noutput.designs.optimal import optimize
+
+__all__ = ["cases"]
+
+
+def cases() -> Iterator[Case]:
+    """Measure what the designs promise; nothing comes from the user's cache."""
+    with patch.dict(os.environ, {"NOUTPUT_CACHE": ""}):
+        design(1.0, 16)
+        shipped = best_seconds(lambda: design(2.25, 16), 20)
+        yield Case("design from the catalog, N = 16", shipped * 1e3, 20.0, "ms")
+        for n_outputs, goal in ((16, 6.0), (64, 20.0)):
+            for objective in ("worst", "average"):
+                seconds = best_seconds(lambda: design(1.13, n_outputs, objective), 1)  # noqa: B023
+                yield Case(f"design on demand, N = {n_outputs}, {objective}", seconds, goal, "s")
+        yield Case("search alone, N = 16", best_seconds(lambda: optimize(1.13, 16), 2), 6.0, "s")

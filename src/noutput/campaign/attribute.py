@@ -1,0 +1,71 @@
+"""One number that a campaign asks for, and its way to [-1, 1]."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from noutput import _checks
+from noutput.campaign.text import check_pattern, check_text
+from noutput.errors import InvalidArgumentError
+
+__all__ = ["Attribute"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One number that a campaign asks for.
+
+    Parameters
+    ----------
+    name : str
+        From 1 to 64 of the characters a-z, 0-9 and _, the first a letter.
+    unit : str
+        What the number counts, such as "minutes"; may be empty.
+    lower, upper : float
+        The bounds. Values outside are moved to the nearer bound, on the device only.
+
+    Examples
+    --------
+    >>> commute = Attribute("commute", "minutes", 0, 180)
+    >>> commute.to_unit(45), commute.to_unit(1000), commute.from_unit(0.5)
+    (-0.5, 1.0, 135.0)
+    """
+
+    name: str
+    unit: str
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        rule = "be a letter a-z and at most 63 more of a-z, 0-9 and _"
+        check_pattern("name", self.name, _NAME, rule)
+        check_text("unit", self.unit, 0, 64)
+        lower = _checks.finite("lower", self.lower) + 0.0
+        upper = _checks.finite("upper", self.upper) + 0.0
+        if not lower < upper or upper - lower == math.inf:
+            raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    def to_unit(self, value: float) -> float:
+        """Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound.
+
+        An error never repeats the value, because it is private.
+        """
+        try:
+            number = _checks.finite("value", value)
+        except InvalidArgumentError:
+            kind = type(value).__name__
+            name = f"values[{self.name!r}]"
+            raise InvalidArgumentError(name, "be a finite number", kind) from None
+        number = min(max(number, self.lower), self.upper)
+        unit = (number - self.lower) / ((self.upper - self.lower) / 2.0) - 1.0
+        return min(max(unit, -1.0), 1.0)
+
+    def from_unit(self, value: float) -> float:
+        """Map a number of [-1, 1] back to the attribute's own unit."""
+        return self.lower + (value + 1.0) * ((self.upper - self.lower) / 2.0)

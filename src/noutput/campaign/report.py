@@ -1,0 +1,61 @@
+"""A report: all that ever leaves a device."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+
+from noutput import _checks
+from noutput.campaign.text import check_pattern, check_text
+
+__all__ = ["ID_BYTES", "Report", "new_id"]
+
+ID_BYTES = 16
+_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+def new_id() -> str:
+    """Return 128 random bits as 32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> len(new_id())
+    32
+    """
+    return secrets.token_hex(ID_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that ever leaves a device.
+
+    Parameters
+    ----------
+    campaign : str
+        The fingerprint of the campaign that was answered.
+    attribute : str
+        The name of the attribute that was drawn.
+    output : int
+        The index of the output that the table drew.
+    id : str
+        128 random bits as 32 hexadecimal digits: the same in every attempt to send the report,
+        so that it is counted once. A new one unless given.
+
+    Examples
+    --------
+    >>> Report("0" * 64, "commute", 3, id="f" * 32)
+    Report(campaign='0000...', attribute='commute', output=3, id='ffff...')
+    """
+
+    campaign: str
+    attribute: str
+    output: int
+    id: str = field(default_factory=new_id)
+
+    def __post_init__(self) -> None:
+        check_pattern("campaign", self.campaign, _FINGERPRINT, "be 64 hexadecimal digits")
+        check_text("attribute", self.attribute, 1, 64)
+        _checks.whole("output", self.output, 0, 255)
+        check_pattern("id", self.id, _ID, "be 32 hexadecimal digits")

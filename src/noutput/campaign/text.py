@@ -1,0 +1,60 @@
+"""Text that people read, and instants, as a campaign document writes them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from noutput.errors import InvalidArgumentError
+
+__all__ = ["check_instant", "check_pattern", "check_text", "format_instant", "parse_instant"]
+
+# Control characters, and halves of surrogate pairs, which UTF-8 cannot carry.
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
+_PATTERN = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def check_pattern(name: str, value: object, pattern: re.Pattern[str], rule: str) -> str:
+    """Return a text that matches a pattern as a whole."""
+    if isinstance(value, str) and pattern.fullmatch(value):
+        return value
+    raise InvalidArgumentError(name, rule, value)
+
+
+def check_text(name: str, value: object, low: int, high: int) -> str:
+    """Return a text of `low` to `high` bytes of UTF-8 without control characters."""
+    if not isinstance(value, str) or _FORBIDDEN.search(value):
+        raise InvalidArgumentError(name, "be text without control characters", value)
+    if not low <= len(value.encode()) <= high:
+        raise InvalidArgumentError(name, f"have from {low} to {high} bytes of UTF-8", value)
+    return value
+
+
+def check_instant(name: str, value: object) -> datetime:
+    """Return an instant in UTC that has a time zone and falls on a whole second."""
+    if isinstance(value, datetime) and value.tzinfo and not value.microsecond:
+        return value.astimezone(UTC)
+    raise InvalidArgumentError(name, "be a whole second with a time zone", value)
+
+
+def format_instant(instant: datetime) -> str:
+    """Write an instant in UTC, to the second.
+
+    Examples
+    --------
+    >>> format_instant(datetime(2026, 3, 1, tzinfo=UTC))
+    '2026-03-01T00:00:00Z'
+    """
+    moment = instant.astimezone(UTC)
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%SZ}"
+
+
+def parse_instant(name: str, value: object) -> datetime:
+    """Read what `format_instant` writes, and nothing else."""
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        try:
+            return datetime.strptime(value, _PATTERN).replace(tzinfo=UTC)
+        except ValueError:
+            pass
+    raise InvalidArgumentError(name, "be an instant such as '2026-03-01T00:00:00Z'", value)

@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noutput as no
+from noutput.designs import catalog
+from noutput.designs.certificate import check
+from noutput.designs.objective import Objective
+from noutput.errors import DesignError, DocumentError, InvalidArgumentError, PrivacyError
+
+# computed independently: values to reach or beat, and lower bounds
+OPTIMAL = {
+    1.0: {3: 4.20622, 4: 4.15405, 5: 4.0364, 7: 4.00783, 9: 3.99932, 12: 3.99583, 16: 3.99406},
+    2.0: {3: 0.94276, 4: 0.89908, 5: 0.89168, 7: 0.87698, 9: 0.8699, 12: 0.86772, 16: 0.86678},
+    4.0: {5: 0.14978, 8: 0.13737, 16: 0.12918},
+}
+LOWER_BOUND = {1.0: 3.99054, 2.0: 0.86534, 4.0: 0.12682}
+GAPS = {0.5: 0.001, 1.0: 0.0015, 2.0: 0.0025, 3.0: 0.009, 4.0: 0.02, 5.0: 0.04}
+ROUNDING = 1e-7  # of the solver and of the whole-number weights
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("epsilon", OPTIMAL)
+def test_reference_values_are_reached(epsilon: float) -> None:
+    for size, value in OPTIMAL[epsilon].items():
+        found = no.design(epsilon, size)
+        assert found.value <= value * 1.0005
+        assert found.lower_bound is not None
+        assert found.lower_bound <= found.value
+        assert found.lower_bound >= LOWER_BOUND[epsilon] * 0.9995
+
+
+@pytest.mark.parametrize(("epsilon", "gap"), GAPS.items())
+def test_four_bits_are_close_to_the_limit(epsilon: float, gap: float) -> None:
+    found = no.design(epsilon, 16)
+    assert found.gap is not None
+    assert 0.0 <= found.gap <= gap
+    assert len(found.mechanism.to_json()) < 16_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", GAPS)
+def test_six_bits_are_within_half_a_percent(epsilon: float) -> None:
+    found = no.design(epsilon, 64)
+    assert found.gap is not None
+    assert found.gap < 0.005
+
+
+@pytest.mark.parametrize("objective", catalog.OBJECTIVES)
+def test_more_outputs_and_more_epsilon_never_hurt(objective: str) -> None:
+    values = np.array(
+        [[no.design(e, n, objective).value for n in catalog.SIZES] for e in catalog.EPSILONS]
+    )
+    assert np.all(np.diff(values, axis=0) <= ROUNDING * values[1:])
+    assert np.all(np.diff(values, axis=1) <= ROUNDING * values[:, 1:])
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("size", [3, 8, 16])
+def test_each_objective_wins_its_own_game(epsilon: float, size: int) -> None:
+    worst = no.design(epsilon, size).mechanism
+    average = no.design(epsilon, size, "average").mechanism
+    assert average.average_variance() <= worst.average_variance() * (1 + ROUNDING)
+    assert worst.worst_variance() <= average.worst_variance() * (1 + ROUNDING)
+
+
+@pytest.mark.slow
+def test_optimal_beats_numerical_beats_analytical() -> None:
+    rng = np.random.default_rng(5)
+    for epsilon in np.round(rng.uniform(0.2, 7.0, 20), 3):
+        size = int(rng.integers(2, 9))
+        optimal = no.design(epsilon, size).value
+        numerical = no.design(epsilon, size, method="numerical").value
+        assert optimal <= numerical * (1 + ROUNDING)
+        try:
+            analytical = no.design(epsilon, size, method="analytical").value
+        except DesignError:
+            continue  # the closed form has no solution of this size
+        assert numerical <= analytical * (1 + ROUNDING)
+
+
+def test_on_demand_designs_are_as_good_as_their_neighbors() -> None:
+    below, between, above = (no.design(e, 8).value for e in (1.0, 1.1, 1.25))
+    assert above < between < below
+    assert no.design(1.1, 7).value >= between * (1 - ROUNDING)
+
+
+def test_an_unsymmetric_prior_gets_an_unsymmetric_mechanism() -> None:
+    prior = [8.0, 4.0, 2.0, 1.0, 1.0, 0.5, 0.25, 0.0]
+    skewed = no.design(1.5, 5, "average", prior=prior)
+    uniform = no.design(1.5, 5, "average")
+    assert not np.allclose(skewed.mechanism.outputs, -skewed.mechanism.outputs[::-1], atol=1e-3)
+    assert skewed.value < uniform.mechanism.average_variance(prior)
+    assert skewed.value == skewed.mechanism.average_variance(prior)
+    assert skewed.lower_bound is not None
+    assert skewed.lower_bound < skewed.value
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 1.1, 5.0])
+def test_the_best_size_is_the_smallest_within_a_ten_thousandth(epsilon: float) -> None:
+    best = no.design(epsilon)
+    assert best.mechanism.n_outputs <= 16
+    assert best.value <= no.design(epsilon, 16).value * (1 + 1.01e-4)
+    if epsilon in catalog.EPSILONS:
+        smaller = no.design(epsilon, best.mechanism.n_outputs - 1).value
+        assert smaller > no.design(epsilon, 16).value * (1 + 0.99e-4)
+
+
+def test_finite_norms_have_no_bound() -> None:
+    found = no.design(1.0, 3, 2.0, method="numerical")
+    assert found.lower_bound is None
+    assert found.gap is None
+    assert no.Design.from_json(found.to_json()).value == found.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": 0.01}, "epsilon"),
+        ({"epsilon": 13.0}, "epsilon"),
+        ({"epsilon": 1, "n_outputs": 1}, "n_outputs"),
+        ({"epsilon": 1, "n_outputs": 257}, "n_outputs"),
+        ({"epsilon": 1, "n_outputs": 4.0}, "n_outputs"),
+        ({"epsilon": 1, "objective": "median"}, "objective"),
+        ({"epsilon": 1, "objective": 3}, "objective"),
+        ({"epsilon": 1, "method": "magic"}, "method"),
+        ({"epsilon": 1, "prior": [1, 2]}, "prior"),
+        ({"epsilon": 1, "objective": "average", "prior": [-1, 2]}, "prior"),
+        ({"epsilon": 1, "objective": "average", "method": "analytical"}, "objective"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        no.design(**arguments)
+    assert caught.value.name == name
+
+
+def test_progress_ends_at_one() -> None:
+    shares: list[float] = []
+    no.design(1.37, 4, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert len(shares) > 2
+
+
+class TestDocuments:
+    @pytest.fixture
+    def good(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(no.design(1.0, 4).to_json())
+        return document
+
+    def test_round_trip(self, good: dict[str, Any]) -> None:
+        found = no.Design.from_json(json.dumps(good))
+        twin = no.design(1.0, 4)
+        assert found.mechanism == twin.mechanism
+        assert (found.value, found.lower_bound) == (twin.value, twin.lower_bound)
+        assert found.to_json() == twin.to_json()
+
+    def test_the_stored_proof_holds(self) -> None:
+        for objective in catalog.OBJECTIVES:
+            proof = no.design(2.0, 4, objective).proof
+            assert proof is not None
+            assert check(proof.certificate) >= proof.value
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("value", 1.0),
+            ("value", "x"),
+            ("lower_bound", 3.9906),
+            ("lower_bound", None),
+            ("certificate", None),
+            ("certificate", {"inputs": []}),
+            ("certificate", {"inputs": [], "lambdas": [], "nus": [], "mus": []}),
+            ("mechanism", None),
+            ("mechanism", {}),
+            ("iterations", -1),
+            ("iterations", 1.5),
+            ("method", 7),
+            ("objective", "average"),
+            ("objective", None),
+            ("prior", [1.0]),
+            ("version", 2),
+            ("format", "noutput-table"),
+            ("extra", 1),
+        ],
+    )
+    def test_changed_documents_are_refused(
+        self, good: dict[str, Any], key: str, value: Any
+    ) -> None:
+        good[key] = value
+        with pytest.raises(InvalidArgumentError, match="must"):
+            no.Design.from_json(json.dumps(good))
+
+    def test_a_table_that_is_not_private_is_refused(self, good: dict[str, Any]) -> None:
+        good["mechanism"]["epsilon"] = 0.9
+        with pytest.raises(PrivacyError):
+            no.Design.from_json(json.dumps(good))
+
+
+class TestCatalog:
+    def test_it_is_small_and_complete(self) -> None:
+        archive = catalog._archive()
+        assert archive is not None
+        names = archive.namelist()
+        assert len(names) == len(catalog.EPSILONS) * 2 * (len(catalog.SIZES) + 2)
+        size = sum(archive.getinfo(name).compress_size for name in names)
+        assert size < 2_000_000
+
+    def test_what_is_not_shipped_is_none(self) -> None:
+        worst = Objective.parse("worst")
+        assert catalog.shipped(1.1, 16, worst) is None
+        assert catalog.shipped(1.0, 17, worst) is None
+        assert catalog.shipped(1.0, 4, Objective.parse("average", [1.0, 2.0])) is None
+
+    @pytest.mark.slow
+    def test_every_proof_and_every_claim_holds(self) -> None:
+        for epsilon in catalog.EPSILONS:
+            for objective in catalog.OBJECTIVES:
+                goal = Objective.parse(objective)
+                proof = no.design(epsilon, 2, objective).proof
+                assert proof is not None
+                assert check(proof.certificate) >= proof.value
+                for size in catalog.SIZES:
+                    found = catalog.shipped(epsilon, size, goal)
+                    assert found is not None
+                    assert found.value >= proof.value
+
+    def test_the_same_designs_give_the_same_bytes(self, tmp_path: Path) -> None:
+        designs = [no.design(1.0, n) for n in (2, 3)]
+        for name in ("a", "b"):
+            catalog.write(designs, tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+class TestCache:
+    def test_a_design_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        first = no.design(1.07, 3)
+        monkeypatch.setattr("noutput.designs._search", None)
+        again = no.design(1.07, 3)
+        assert (again.mechanism, again.value) == (first.mechanism, first.value)
+
+    @pytest.mark.parametrize("damage", ["", "{}", "nonsense", "\x00" * 100])
+    def test_corrupt_files_are_rebuilt(self, damage: str) -> None:
+        first = no.design(1.07, 3)
+        folder = catalog.cache_folder()
+        assert folder is not None
+        (path,) = folder.iterdir()
+        path.write_text(damage)
+        assert no.design(1.07, 3).mechanism == first.mechanism
+        assert no.Design.from_json(path.read_text()).mechanism == first.mechanism
+
+    def test_foreign_files_are_rebuilt(self) -> None:
+        no.design(1.07, 3)
+        folder = catalog.cache_folder()
+        assert folder is not None
+        (path,) = folder.iterdir()
+        path.write_text(no.design(1.0, 3).to_json())
+        assert no.design(1.07, 3).mechanism.epsilon == 1.07
+
+    def test_a_folder_that_cannot_be_written_does_no_harm(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        blocked = tmp_path / "file"
+        blocked.write_text("in the way")
+        monkeypatch.setenv("NOUTPUT_CACHE", str(blocked))
+        assert no.design(1.07, 2).mechanism.n_outputs == 2
+
+    def test_it_can_be_turned_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NOUTPUT_CACHE", "")
+        assert catalog.cache_folder() is None
+        assert no.design(1.07, 2).mechanism.n_outputs == 2
+
+    def test_the_default_is_the_users_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("NOUTPUT_CACHE")
+        folder = catalog.cache_folder()
+        assert folder is not None
+        assert folder.name == "noutput"
+
+    def test_half_written_files_are_never_seen(self) -> None:
+        no.design(1.07, 2)
+        folder = catalog.cache_folder()
+        assert folder is not None
+        assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+
+
+def test_documents_of_the_wrong_kind_say_so() -> None:
+    with pytest.raises(DocumentError, match="noutput-design"):
+        no.Design.from_json(no.design(1.0, 2).mechanism.to_json())
