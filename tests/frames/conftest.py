@@ -35,6 +35,7 @@ class Backend:
         return frames.privatize(self.make(table), columns, **self.options, **options)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in item.name or "spark" in getattr(item, "fixturenames", ()):
