@@ -91,7 +91,8 @@ def _parquet_batches(files: Sequence[str], columns: Sequence[str]) -> Iterator[A
     wanted = need("pyarrow", "frames").schema([first.field(name) for name in columns])
     yield _empty(wanted)
     for file in files:
-        with parquet.ParquetFile(file) as opened:
+        # what is buffered ahead is kept until the file is closed: memory would grow with it
+        with parquet.ParquetFile(file, pre_buffer=False) as opened:
             missing = set(columns) - set(opened.schema_arrow.names)
             if missing:
                 raise InvalidArgumentError("columns", f"be in every file, {file}", min(missing))
