@@ -69,7 +69,7 @@ def _spark(source: str, mechanism: TableMechanism) -> Iterator[Case]:
     copied = people.mapInArrow(_copy, people.schema)
     reports = frames.privatize(people, "x", mechanism=mechanism)
     floors, jobs = [], []
-    for _ in range(4):  # in turns, so that both see the same machine; the first turn warms up
+    for _ in range(6):  # in turns, so that both see the same machine; the first turn warms up
         floors.append(best_seconds(copied.count, 1))
         jobs.append(best_seconds(lambda: frames.tally(reports, "x", mechanism), 1))
     session.stop()

@@ -35,11 +35,9 @@ class Backend:
         return frames.privatize(self.make(table), columns, **self.options, **options)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "spark" in item.name or "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.filterwarnings(SPARK_WARNING))
-            item.add_marker(pytest.mark.xdist_group("spark"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if "spark" in item.name or "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.filterwarnings(SPARK_WARNING))
 
 
 @pytest.fixture(scope="session")

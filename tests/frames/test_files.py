@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
+from noutput.frames import storage
 from noutput.frames.files import ENGINES
 from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
@@ -55,6 +56,10 @@ def test_folders(
                 "rating": counts["rating"]
             }
         assert {name: tally.total for name, tally in counts.items()} == dict.fromkeys(COLUMNS, 1000)
+    if engine == "spark":
+        address = f"file://{target}"  # as on shared storage, without a look at the sidecar
+        assert storage.spark_recipe(frames.spark_session().read.parquet(address)) == recipe
+        assert frames.tally_files(address, engine=engine) == counts
     with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
         frames.privatize_files(folder, target, COLUMNS, mechanism=five_outputs, **options)
 
@@ -163,6 +168,8 @@ def test_a_tampered_recipe_is_refused(
         ({"engine": "dask"}, "engine must be one of"),
         ({"engine": "duckdb", "target": "reports.csv"}, "target must be Parquet"),
         ({"engine": "duckdb", "source": "people.csv"}, "source must be Parquet"),
+        ({"engine": "spark", "source": "people.csv"}, "source must be Parquet"),
+        ({"engine": "spark", "source": "nothing"}, "source must be a file or a folder"),
         ({"engine": "spark", "target": "reports.parquet"}, "target must be a folder"),
         ({"source": "nothing"}, "source must be a file or a folder"),
         ({"source": "."}, r"source must hold files \*.parquet"),

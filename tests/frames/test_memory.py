@@ -40,6 +40,5 @@ def test_memory_is_flat(engine: str, folder: Path) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_hundred_million_rows_stay_below_two_gigabytes(engine: str, folder: Path) -> None:
     found = measure(engine, people(folder, 10**8))
-    print(engine, found)
     assert found["rows"] == 10**8
-    assert found["megabytes"] < 2000
+    assert found["megabytes"] < (2000 if engine == "spark" else 500)

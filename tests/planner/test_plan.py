@@ -90,6 +90,14 @@ def test_more_epsilon_or_people_never_hurt() -> None:
     assert more.wasserstein_error < once.wasserstein_error
 
 
+def test_epsilons_that_are_not_ready_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path))
+    plans = ready_plans(no.plan(epsilon=1.0, people=1_000), (0.9, 2.0))
+    assert [plan.epsilon for plan in plans] == [1.0, 2.0]
+
+
 def test_equal_questions_have_equal_answers() -> None:
     first, second = (no.plan(epsilon=1.0, people=1_000) for _ in range(2))
     assert first == second

@@ -59,9 +59,13 @@ def draw_design(design: Design, path: Path) -> None:
         _draw_limit(panels[2], design)
     figure.suptitle(
         f"{mechanism.n_outputs} outputs, $\\epsilon$ = {mechanism.epsilon:g}, "
-        f"{design.objective.name} variance {design.value:.4g}"
+        f"{_kind(design)} variance {design.value:.4g}"
     )
     save_figure(figure, path)
+
+
+def _kind(design: Design) -> str:
+    return "worst-case" if design.objective.name == "worst" else design.objective.name
 
 
 def _draw_limit(axes: Axes, design: Design) -> None:
@@ -77,7 +81,7 @@ def _draw_limit(axes: Axes, design: Design) -> None:
         epsilons, [other.lower_bound or np.nan for other in known], color="#d95f02", ls="--", lw=1.5
     )
     axes.plot([design.mechanism.epsilon], [design.value], "o", color="#3b528b", ms=7)
-    axes.set(yscale="log", xlabel="$\\epsilon$", ylabel=f"{design.objective.name} variance")
+    axes.set(yscale="log", xlabel="$\\epsilon$", ylabel=f"{_kind(design)} variance")
     labels = [f"{size} outputs", "lower bound, any number", f"this design (gap {design.gap:.2%})"]
     axes.legend(axes.lines, labels, frameon=False, fontsize=9)
     axes.set_title("How close to what is possible at all", fontsize=10)

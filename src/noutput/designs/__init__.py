@@ -44,7 +44,8 @@ def design(
         The privacy loss that a report may have.
     n_outputs : int, optional
         How many different reports there may be, from 2 to 256. None takes the smallest number up
-        to 16 whose value is within 0.01% of the best.
+        to 16 whose value is within 0.01% of the best ("numerical": that of the nearest optimal
+        design of the catalog).
     objective : "worst", "average" or a number r >= 1
         The norm of the variance over the inputs that is minimized. Numbers need the method
         "numerical".
@@ -114,12 +115,12 @@ def _numerical(
 ) -> Design:
     from noutput.designs import numerical
 
-    prior = None if goal.prior is None else np.array(goal.prior)
-    sizes = range(2, _LARGEST_SEARCHED + 1) if n_outputs is None else [n_outputs]
-    designs: dict[int, Design] = {}
-    for step, size in enumerate(sizes):
+    ready = catalog.cached(epsilon, n_outputs, goal, "numerical")
+    if ready is None:
+        prior = None if goal.prior is None else np.array(goal.prior)
+        size = n_outputs or _numerical_size(epsilon)
         found = numerical.solve(epsilon, size, goal.r, prior)
-        designs[size] = _finish(
+        ready = _finish(
             epsilon,
             found.table.outputs,
             found.table.probabilities,
@@ -128,8 +129,19 @@ def _numerical(
             found.iterations,
             converged=found.converged,
         )
-        progress((step + 1) / len(sizes))
-    return designs[_smallest({size: design.value for size, design in designs.items()})]
+        catalog.keep(ready, n_outputs)
+    progress(1.0)
+    return ready
+
+
+def _numerical_size(epsilon: float) -> int:
+    """Return how many outputs pay, as the nearest optimal design of the catalog has them.
+
+    Solving the paper's programme for every number of outputs would take minutes.
+    """
+    nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
+    best = catalog.shipped(nearest, None, Objective.parse("worst"))
+    return _LARGEST_SEARCHED if best is None else best.mechanism.n_outputs
 
 
 def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
@@ -140,7 +152,9 @@ def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: P
     if not lowest <= epsilon <= highest:
         rule = f"lie in [{lowest}, {highest}] where the method is 'optimal'"
         raise InvalidArgumentError("epsilon", rule, epsilon)
-    ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(epsilon, n_outputs, goal)
+    ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(
+        epsilon, n_outputs, goal, "optimal"
+    )
     if ready is None:
         ready = _search(epsilon, n_outputs, goal, progress)
         catalog.keep(ready, n_outputs)

@@ -114,24 +114,29 @@ def cache_folder() -> Path | None:
     return user_cache_path("noutput", appauthor=False)
 
 
-def _cache_file(epsilon: float, n_outputs: int | None, objective: Objective) -> Path | None:
+def _cache_file(
+    epsilon: float, n_outputs: int | None, objective: Objective, method: str
+) -> Path | None:
     folder = cache_folder()
     if folder is None:
         return None
-    key = json.dumps([document.VERSION, epsilon, n_outputs, objective.spelling, objective.prior])
+    parts = [document.VERSION, method, epsilon, n_outputs, objective.spelling, objective.prior]
+    key = json.dumps(parts)
     return folder / f"design-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def cached(epsilon: float, n_outputs: int | None, objective: Objective) -> Design | None:
+def cached(
+    epsilon: float, n_outputs: int | None, objective: Objective, method: str
+) -> Design | None:
     """Return a design from the cache; a corrupt or foreign file counts as none."""
-    path = _cache_file(epsilon, n_outputs, objective)
+    path = _cache_file(epsilon, n_outputs, objective, method)
     if path is None:
         return None
     try:
         found = document.load(path.read_bytes())
     except (OSError, NoutputError):
         return None
-    wanted = (epsilon, objective, "optimal")
+    wanted = (epsilon, objective, method)
     if (found.mechanism.epsilon, found.objective, found.method) != wanted:
         return None
     return found if found.mechanism.n_outputs <= (n_outputs or _MOST_OUTPUTS) else None
@@ -139,7 +144,7 @@ def cached(epsilon: float, n_outputs: int | None, objective: Objective) -> Desig
 
 def keep(design: Design, n_outputs: int | None) -> None:
     """Keep a design for the next time; concurrent writers and full disks do no harm."""
-    path = _cache_file(design.mechanism.epsilon, n_outputs, design.objective)
+    path = _cache_file(design.mechanism.epsilon, n_outputs, design.objective, design.method)
     if path is None:
         return
     with suppress(OSError):

@@ -53,7 +53,8 @@ def privatize_files(
         An opened stream is read as CSV.
     target : path
         What must not exist yet: ``*.parquet``, ``*.csv`` (engine "arrow") or else a folder, which
-        is all that engine "spark" can write.
+        is all that engine "spark" can write. With Spark, paths may also be addresses such as
+        ``hdfs://...``; then the recipe is in the metadata of the report columns only.
     columns, mechanism, bounds, keep, clip, skip_missing, one_per_row, layout, seed
         As in `noutput.frames.privatize`.
     engine : {"arrow", "duckdb", "spark"}
@@ -77,9 +78,19 @@ def privatize_files(
 
     Guarantees
     ----------
-    The target appears when it is complete and never holds two reports for one row and column.
-    With Spark this is the work of its commit protocol: of several attempts at a task, the output
-    of one is kept.
+    The target never holds two reports for one row and column. It appears when it is complete;
+    of several attempts at a task of Spark, the commit protocol keeps the output of one.
+
+    Examples
+    --------
+    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> pq.write_table(pa.table({"x": [0.5, -0.5, 0.0]}), folder / "people.parquet")
+    >>> target = folder / "reports.parquet"
+    >>> recipe = privatize_files(folder / "people.parquet", target, "x", mechanism=m)
+    >>> read_recipe(target) == recipe, tally_files(target)["x"].total
+    (True, 3)
     """
     recipe = make_recipe(
         columns,
@@ -145,10 +156,7 @@ def read_counts(
     _checks.choice("engine", engine, ENGINES)
     with plain_errors():
         if engine == "spark":
-            with borrow_session(master) as session:
-                frame = session.read.parquet(str(source))
-                recipe = storage.spark_recipe(frame)
-                return recipe, _tally(frame, recipe, columns, mechanism)
+            return _tally_spark(str(source), columns, mechanism, master)
         recipe = read_recipe(source)
         if engine == "arrow":
             parts = (
@@ -218,12 +226,38 @@ def _privatize_spark(
     seed: int | None,
     master: str | None,
 ) -> None:
+    if _is_local(source) and not Path(source).is_dir():
+        storage.parquet_files(Path(source), "spark")
     if Path(target).suffix in {".parquet", ".csv"}:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
     with borrow_session(master) as session:
-        reports = run_recipe(session.read.parquet(source), recipe, keep=keep, seed=seed)
-        if "://" in target:
-            reports.write.mode("error").parquet(target)
-        else:
+        people = session.read.parquet(_address(source))
+        reports = run_recipe(people, recipe, keep=keep, seed=seed)
+        if _is_local(target):
             with storage.new_folder(Path(target), recipe) as place:
-                reports.write.mode("overwrite").parquet(str(place))
+                reports.write.mode("overwrite").parquet(_address(str(place)))
+        else:
+            reports.write.mode("error").parquet(target)
+
+
+def _tally_spark(
+    source: str,
+    columns: str | Sequence[str] | None,
+    mechanism: TableMechanism | None,
+    master: str | None,
+) -> tuple[Recipe, dict[str, Tally]]:
+    # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
+    recipe = read_recipe(source) if _is_local(source) else None
+    with borrow_session(master) as session:
+        frame = session.read.parquet(_address(source))
+        recipe = recipe or storage.spark_recipe(frame)
+        return recipe, _tally(frame, recipe, columns, mechanism)
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path
+
+
+def _address(path: str) -> str:
+    """Name a local path as such: a cluster's default may be another file system."""
+    return f"file://{Path(path).absolute()}" if _is_local(path) else path

@@ -29,6 +29,13 @@ def report_name(column: str, mechanism: TableMechanism) -> str:
 
     It is the column's own name, two underscores, and the first twelve digits of the mechanism's
     fingerprint.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> report_name("minutes", m) == "minutes__" + m.fingerprint[:12]
+    True
     """
     return f"{column}__{mechanism.fingerprint[:_DIGITS]}"
 

@@ -39,7 +39,8 @@ def parquet_batches(
     rows = sum(parquet.read_metadata(file).num_rows for file in files) if progress else 0
     done = 0
     for file in files:
-        with parquet.ParquetFile(file) as opened:
+        # what is buffered ahead is kept until the file is closed: memory would grow with it
+        with parquet.ParquetFile(file, pre_buffer=False) as opened:
             missing = set(columns) - set(opened.schema_arrow.names)
             if missing:
                 raise InvalidArgumentError("columns", f"be in every file, {file}", min(missing))

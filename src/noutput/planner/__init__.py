@@ -142,7 +142,7 @@ def ready_plans(
     plans = {found.epsilon: found}
     for epsilon in map(float, epsilons):
         ready = catalog.shipped(epsilon, n_outputs, goal)
-        ready = ready or catalog.cached(epsilon, n_outputs, goal)
+        ready = ready or catalog.cached(epsilon, n_outputs, goal, "optimal")
         if ready is not None and epsilon not in plans:
             plans[epsilon] = expect(ready.mechanism, found.people, found.bounds, weights)
     return tuple(plans[epsilon] for epsilon in sorted(plans))

@@ -48,7 +48,7 @@ def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
 
 def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
     pd = need("pandas", "pandas")
-    result = kept.reindex(frame.index) if kept.empty and not len(kept.columns) else kept.copy()
+    result = frame[list(kept.columns)].copy()
     for name, array in reports.items():
         values = array.combine_chunks()
         if recipe.has_gaps:
