@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
+    from noutput.planner import Plan, plan
     from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
 
@@ -44,6 +45,7 @@ __all__ = [
     "MeanEstimate",
     "MissingExtraError",
     "NoutputError",
+    "Plan",
     "PrivacyError",
     "TableMechanism",
     "Tally",
@@ -57,6 +59,7 @@ __all__ = [
     "estimate_variance",
     "goodness_of_fit",
     "mechanism",
+    "plan",
     "wasserstein",
 ]
 
@@ -76,6 +79,7 @@ _HOMES = {
     "MeanEstimate": "noutput.estimate.mean",
     "MissingExtraError": "noutput.errors",
     "NoutputError": "noutput.errors",
+    "Plan": "noutput.planner",
     "PrivacyError": "noutput.errors",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
@@ -89,6 +93,7 @@ _HOMES = {
     "estimate_variance": "noutput.estimate.variance",
     "goodness_of_fit": "noutput.estimate.goodness",
     "mechanism": "noutput.registry",
+    "plan": "noutput.planner",
     "wasserstein": "noutput.estimate.distance",
 }
 

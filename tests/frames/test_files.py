@@ -103,8 +103,8 @@ def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
     ("text", "message"),
     [
         ("x\n0.5\nabc\n", "hold numbers"),
-        ("x\n0.5\n2.5\n", "column 'x' at row 1 must lie in"),
-        ("x,y\n0.5,1\n,1\n", "column 'x' at row 1 must be a number"),
+        ("x\n0.5\n2.5\n", r"column 'x' at row 1 \(the only refused row\) must lie in"),
+        ("x,y\n0.5,1\n,1\n", r"column 'x' at row 1 \(the only refused row\) must be a number"),
         ("y\n0.5\n", "columns must name columns of"),
         ("", "columns must name columns of"),
     ],

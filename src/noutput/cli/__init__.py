@@ -12,7 +12,10 @@ from noutput.errors import NoutputError
 
 __all__ = ["main", "noutput"]
 
-_VERBS = ("design", "verify", "compare", "audit", "campaign", "report", "demo")
+_VERBS = (
+    "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "report",
+    "demo",
+)  # fmt: skip
 
 
 class _Verbs(click.Group):

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from noutput.designs import Design
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["draw_design", "draw_variances"]
+__all__ = ["draw_design", "draw_variances", "new_figure", "save_figure"]
 
 _EXAMPLE_INPUT = 0.7
 
 
-def _new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -33,7 +34,8 @@ def _new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Save a figure in the format that its name ends in."""
     try:
         figure.savefig(path, dpi=160)
     except ValueError:
@@ -49,7 +51,7 @@ def draw_design(design: Design, path: Path) -> None:
     """
     mechanism = design.mechanism
     limited = design.lower_bound is not None
-    figure = _new_figure(15.0 if limited else 10.0, 4.2)
+    figure = new_figure(15.0 if limited else 10.0, 4.2)
     panels = figure.subplots(1, 3 if limited else 2)
     _draw_probabilities(panels[0], mechanism)
     _draw_example(panels[1], mechanism)
@@ -59,7 +61,7 @@ def draw_design(design: Design, path: Path) -> None:
         f"{mechanism.n_outputs} outputs, $\\epsilon$ = {mechanism.epsilon:g}, "
         f"{_kind(design)} variance {design.value:.4g}"
     )
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _kind(design: Design) -> str:
@@ -128,7 +130,7 @@ def draw_variances(
     epsilons: NDArray[np.float64], curves: Mapping[str, Sequence[float]], path: Path
 ) -> None:
     """Draw worst-case variances over epsilon, one curve a mechanism (paper, Figure 2)."""
-    figure = _new_figure(7.0, 4.5)
+    figure = new_figure(7.0, 4.5)
     axes = figure.subplots()
     styles = ("-", "--", "-.", ":")
     for i, (label, values) in enumerate(curves.items()):
@@ -137,4 +139,4 @@ def draw_variances(
     axes.set_title("Largest variance of one report over all inputs (lower is better)", fontsize=10)
     axes.legend(frameon=False, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    _save(figure, path)
+    save_figure(figure, path)

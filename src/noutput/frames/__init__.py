@@ -17,7 +17,7 @@ libraries is imported before a frame of its kind is used.
 from __future__ import annotations
 
 from noutput.frames.counting import tally
-from noutput.frames.files import privatize_files, read_recipe, tally_files
+from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
 from noutput.frames.names import report_name
 from noutput.frames.privatizing import privatize
 from noutput.frames.recipe import Recipe
@@ -27,6 +27,7 @@ __all__ = [
     "Recipe",
     "privatize",
     "privatize_files",
+    "read_counts",
     "read_recipe",
     "report_name",
     "spark_session",

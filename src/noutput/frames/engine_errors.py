@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["plain_errors"]
+__all__ = ["engine_errors", "plain_errors"]
 
 _OURS = re.compile(r"InvalidArgumentError: (.+?) must (.+); found (.+)$", re.MULTILINE)
 
@@ -23,9 +23,13 @@ class _Found(str):
         return str(self)
 
 
-def _wrappers() -> tuple[type[Exception], ...]:
+def engine_errors() -> tuple[type[Exception], ...]:
     """Return the base errors of the engines that are loaded."""
-    homes = (("duckdb", "Error"), ("pyspark.errors", "PySparkException"))
+    homes = (
+        ("pyarrow", "ArrowException"),
+        ("duckdb", "Error"),
+        ("pyspark.errors", "PySparkException"),
+    )
     return tuple(getattr(sys.modules[home], name) for home, name in homes if home in sys.modules)
 
 
@@ -34,7 +38,7 @@ def plain_errors() -> Iterator[None]:
     """Raise the InvalidArgumentError of a batch as such, whatever the engine made of it."""
     try:
         yield
-    except _wrappers() as error:
+    except engine_errors() as error:
         match = _OURS.search(str(error))
         if match is None:
             raise

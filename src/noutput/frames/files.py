@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
@@ -17,16 +18,17 @@ from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
 from noutput.frames.sessions import borrow_session
 
 if TYPE_CHECKING:
+    from noutput.frames.reading import Progress
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
-__all__ = ["ENGINES", "privatize_files", "read_recipe", "tally_files"]
+__all__ = ["ENGINES", "privatize_files", "read_counts", "read_recipe", "tally_files"]
 
 ENGINES = ("arrow", "duckdb", "spark")
 
 
 def privatize_files(
-    source: str | Path,
+    source: str | Path | BinaryIO,
     target: str | Path,
     columns: str | Sequence[str],
     *,
@@ -40,13 +42,15 @@ def privatize_files(
     seed: int | None = None,
     engine: str = "arrow",
     master: str | None = None,
+    progress: Progress | None = None,
 ) -> Recipe:
     """Privatize columns of files, once, into new files that say how they were made.
 
     Parameters
     ----------
-    source : path
+    source : path or binary stream
         A Parquet file, a folder of Parquet files, or a CSV file with a header (engine "arrow").
+        An opened stream is read as CSV.
     target : path
         What must not exist yet: ``*.parquet``, ``*.csv`` (engine "arrow") or else a folder, which
         is all that engine "spark" can write. With Spark, paths may also be addresses such as
@@ -57,6 +61,8 @@ def privatize_files(
         Who reads and writes. "arrow" streams batches through this process in constant memory.
     master : str, optional
         Spark's master.
+    progress : callable, optional
+        Called with the share of the source that is done, where the engine "arrow" knows it.
 
     Returns
     -------
@@ -64,11 +70,17 @@ def privatize_files(
         What is also stored with the reports: in the metadata of a Parquet file, as
         ``_noutput.json`` in a folder, and as ``NAME.noutput.json`` beside a CSV file.
 
+    Raises
+    ------
+    InvalidArgumentError
+        If a value breaks a rule. The error names a row, counted from 0, and says how many rows
+        are refused; nothing is written then.
+
     Guarantees
     ----------
-    The target never holds two reports for one row and column. It appears when it is complete;
-    with Spark its recipe is written last, and of several attempts at a task the commit protocol
-    keeps the output of one.
+    The target never holds two reports for one row and column, and a local one appears when it is
+    complete. With Spark, of several attempts at a task the commit protocol keeps the output of
+    one.
 
     Examples
     --------
@@ -93,13 +105,17 @@ def privatize_files(
     )
     kept = column_names("keep", keep, least=0)
     _checks.choice("engine", engine, ENGINES)
-    with plain_errors():
+    place = Path(source) if isinstance(source, str | Path) else source
+    if engine == "arrow":
+        streaming.privatize(place, Path(target), recipe, kept, seed, progress)
+        return recipe
+    if not isinstance(place, Path):
+        raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
+    with _exact_rows(place, recipe), plain_errors():
         if engine == "spark":
             _privatize_spark(str(source), str(target), recipe, kept, seed, master)
-        elif engine == "duckdb":
-            _privatize_duckdb(Path(source), Path(target), recipe, kept, seed)
         else:
-            streaming.privatize(Path(source), Path(target), recipe, kept, seed)
+            _privatize_duckdb(place, Path(target), recipe, kept, seed)
     return recipe
 
 
@@ -126,6 +142,18 @@ def tally_files(
     master : str, optional
         Spark's master.
     """
+    return read_counts(source, columns, mechanism, engine=engine, master=master)[1]
+
+
+def read_counts(
+    source: str | Path,
+    columns: str | Sequence[str] | None = None,
+    mechanism: TableMechanism | None = None,
+    *,
+    engine: str = "arrow",
+    master: str | None = None,
+) -> tuple[Recipe, dict[str, Tally]]:
+    """Return what `tally_files` returns, and how the reports were made."""
     _checks.choice("engine", engine, ENGINES)
     with plain_errors():
         if engine == "spark":
@@ -139,10 +167,10 @@ def tally_files(
             total = next(parts)
             for part in parts:
                 total = {name: total[name] + count for name, count in part.items()}
-            return total
+            return recipe, total
         with need("duckdb", "duckdb").connect() as connection:
             files = storage.parquet_files(Path(source), engine)
-            return _tally(connection.read_parquet(files), recipe, columns, mechanism)
+            return recipe, _tally(connection.read_parquet(files), recipe, columns, mechanism)
 
 
 def read_recipe(source: str | Path) -> Recipe:
@@ -161,6 +189,17 @@ def _tally(
         if name not in recipe.columns:
             raise InvalidArgumentError("columns", f"be of {list(recipe.columns)}", name)
     return tally(frame, names, mechanism or recipe.mechanism, layout=recipe.layout)
+
+
+@contextmanager
+def _exact_rows(source: Path, recipe: Recipe) -> Iterator[None]:
+    """Look up the row and the count of refused values where an engine does not know them."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if error.name.startswith("column ") and source.exists():
+            streaming.check(source, recipe)
+        raise
 
 
 def _privatize_duckdb(
@@ -190,16 +229,16 @@ def _privatize_spark(
 ) -> None:
     if _is_local(source) and not Path(source).is_dir():
         storage.parquet_files(Path(source), "spark")
-    if _is_local(target):
-        storage.check_new(Path(target))
     if Path(target).suffix in {".parquet", ".csv"}:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
     with borrow_session(master) as session:
         people = session.read.parquet(_address(source))
         reports = run_recipe(people, recipe, keep=keep, seed=seed)
-        reports.write.mode("error").parquet(_address(target))
-    if _is_local(target):
-        storage.write_sidecar(Path(target), recipe)
+        if _is_local(target):
+            with storage.new_folder(Path(target), recipe) as place:
+                reports.write.mode("overwrite").parquet(_address(str(place)))
+        else:
+            reports.write.mode("error").parquet(target)
 
 
 def _tally_spark(
@@ -207,12 +246,13 @@ def _tally_spark(
     columns: str | Sequence[str] | None,
     mechanism: TableMechanism | None,
     master: str | None,
-) -> dict[str, Tally]:
+) -> tuple[Recipe, dict[str, Tally]]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
     recipe = read_recipe(source) if _is_local(source) else None
     with borrow_session(master) as session:
         frame = session.read.parquet(_address(source))
-        return _tally(frame, recipe or storage.spark_recipe(frame), columns, mechanism)
+        found = recipe or storage.spark_recipe(frame)
+        return found, _tally(frame, found, columns, mechanism)
 
 
 def _is_local(path: str) -> bool:

@@ -14,7 +14,7 @@ from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 
 __all__ = [
-    "check_new",
+    "new_folder",
     "new_target",
     "parquet_files",
     "read_recipe",
@@ -48,7 +48,7 @@ def write_sidecar(target: Path, recipe: Recipe) -> None:
     _sidecar(target).write_text(recipe.to_json() + "\n", encoding="utf-8")
 
 
-def check_new(target: Path) -> None:
+def _check_new(target: Path) -> None:
     """Refuse to write over what exists: reports are drawn once."""
     if target.exists():
         raise InvalidArgumentError("target", "not exist yet", str(target))
@@ -57,20 +57,35 @@ def check_new(target: Path) -> None:
 
 
 @contextmanager
+def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
+    """Lend a folder to write to; it gets its recipe and its name when all went well."""
+    with _appearing(target) as partial:
+        partial.mkdir()
+        yield partial
+        write_sidecar(partial, recipe)
+
+
+@contextmanager
 def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
     """Lend a file to write to; what was written appears at the target when all went well."""
-    check_new(target)
-    partial = target.with_name(f".{target.name}.partial")
-    _remove(partial)
-    single = target.suffix in {".parquet", ".csv"}
-    if not single:
-        partial.mkdir()
-    try:
-        yield partial if single else partial / "part-00000.parquet"
-        if not single:
-            write_sidecar(partial, recipe)
+    if target.suffix not in {".parquet", ".csv"}:
+        with new_folder(target, recipe) as folder:
+            yield folder / "part-00000.parquet"
+        return
+    with _appearing(target) as partial:
+        yield partial
         if target.suffix == ".csv":
             write_sidecar(target, recipe)
+
+
+@contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """Lend a name beside the target that is renamed to it, or removed after a failure."""
+    _check_new(target)
+    partial = target.with_name(f".{target.name}.partial")
+    _remove(partial)
+    try:
+        yield partial
         partial.rename(target)
     finally:
         _remove(partial)

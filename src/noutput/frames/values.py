@@ -14,7 +14,9 @@ from noutput.interval import UNIT, Interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Place", "unit_numbers"]
+    from noutput.frames.recipe import Recipe
+
+__all__ = ["Place", "count_refused", "unit_numbers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,18 @@ def unit_numbers(
     elif clip:
         numbers = np.clip(numbers, -1.0, 1.0)
     return numbers, missing if any_missing else None
+
+
+def count_refused(recipe: Recipe, arrays: list[Any]) -> int:
+    """Return how many rows of a batch have a value that `unit_numbers` refuses."""
+    refused: NDArray[np.bool_] = np.zeros(len(arrays[0]), np.bool_)
+    for column, array in zip(recipe.columns, arrays, strict=True):
+        numbers, interval = _floats(column, array), recipe.bounds[column]
+        if not recipe.skip_missing:
+            refused |= np.isnan(numbers)
+        if not recipe.clip:
+            refused |= (numbers < interval.lower) | (numbers > interval.upper)
+    return int(np.count_nonzero(refused))
 
 
 def _check_range(

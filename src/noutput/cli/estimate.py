@@ -1,0 +1,135 @@
+"""`noutput estimate`: what the reports tell, in the units of the values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from noutput.cli.failures import plain_failures
+from noutput.cli.histogram import draw_bars, round_edges
+
+if TYPE_CHECKING:
+    from noutput.cli.summary import Summary
+    from noutput.frames import Recipe
+    from noutput.tally import Tally
+
+__all__ = ["command"]
+
+
+@click.command(name="estimate")
+@click.argument("source")
+@click.option(
+    "--column", "columns", multiple=True, metavar="NAME",
+    help="Column to estimate; repeat for more [default: all that were privatized].",
+)  # fmt: skip
+@click.option(
+    "--method", type=click.Choice(["gp", "em", "ems", "mle"]), default="gp", show_default=True,
+    help="How the distribution is estimated.",
+)  # fmt: skip
+@click.option(
+    "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
+    help="Bins of the distribution.",
+)  # fmt: skip
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of all intervals.")
+@click.option(
+    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Draw the distribution (PNG, SVG or PDF).",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
+    show_default=True, help="Who counts the reports.",
+)  # fmt: skip
+@click.option("--master", help="Spark's master, such as local[2] or spark://host:7077.")
+def command(
+    source: str,
+    columns: tuple[str, ...],
+    method: str,
+    bins: int,
+    level: float,
+    plot_path: Path | None,
+    as_json: bool,
+    engine: str,
+    master: str | None,
+) -> None:
+    """Estimate mean, variance, quartiles and distribution from the reports in SOURCE.
+
+    SOURCE is what `noutput privatize` made; the mechanism and the bounds are stored in it.
+    """
+    from noutput import frames
+
+    with plain_failures(source):
+        recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
+    found = _summaries(recipe, tallies, method, bins, level)
+    if plot_path:
+        from noutput.cli.distribution_figure import draw_distributions
+
+        draw_distributions(
+            {name: summary.distribution for name, summary in found.items()}, plot_path
+        )
+    if as_json:
+        click.echo(json.dumps(_document(recipe, found), indent=2))
+        return
+    for name, summary in found.items():
+        _show(name, recipe, summary)
+    if plot_path:
+        click.echo(f"Figure saved in {plot_path}")
+
+
+def _summaries(
+    recipe: Recipe, tallies: dict[str, Tally], method: str, bins: int, level: float
+) -> dict[str, Summary]:
+    from noutput.cli.summary import summarize
+    from noutput.errors import InvalidArgumentError
+
+    found = {}
+    for name, tally in tallies.items():
+        if tally.total < 2:
+            rule = "be at least two"
+            raise InvalidArgumentError(f"reports of column {name!r}", rule, tally.total)
+        # who was drawn for another column is one of the people all the same
+        people = sum(t.total for t in tallies.values()) if recipe.one_per_row else None
+        found[name] = summarize(
+            recipe.mechanism,
+            tally,
+            recipe.bounds[name],
+            people=people,
+            method=method,
+            bins=bins,
+            level=level,
+        )
+    return found
+
+
+def _document(recipe: Recipe, found: dict[str, Summary]) -> dict[str, object]:
+    mechanism = recipe.mechanism
+    return {
+        "epsilon": mechanism.epsilon,
+        "n_outputs": mechanism.n_outputs,
+        "fingerprint": mechanism.fingerprint,
+        "secure": recipe.secure,
+        "columns": {name: summary.document() for name, summary in found.items()},
+    }
+
+
+def _show(name: str, recipe: Recipe, summary: Summary) -> None:
+    import numpy as np
+
+    bounds = recipe.bounds[name]
+    reports = summary.distribution.n_reports
+    click.echo(
+        f"{name}: {reports:,} reports, epsilon = {recipe.mechanism.epsilon:g}, "
+        f"values from {bounds.lower:g} to {bounds.upper:g}\n"
+    )
+    if not recipe.secure:
+        click.echo("These reports were drawn with a seed: a simulation that protects nobody.\n")
+    for label, figure in summary.figures.items():
+        click.echo(f"{label:20} {figure.text()}")
+    click.echo(f"{'Forged reports':20} {summary.honesty}")
+    click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
+    edges = round_edges(bounds.lower, bounds.upper)
+    shares = np.diff(np.asarray(summary.distribution.cdf(edges))).tolist()
+    click.echo(draw_bars(edges, shares) + "\n")

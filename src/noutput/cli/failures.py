@@ -1,0 +1,39 @@
+"""Failures of files and engines, told in one line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from noutput.errors import InvalidArgumentError
+
+__all__ = ["plain_failures"]
+
+_OPTIONS = {"clip=True": "--clip", "skip_missing=True": "--skip-missing"}
+
+
+class _Failure(click.ClickException):
+    exit_code = 2
+
+
+@contextmanager
+def plain_failures(source: str) -> Iterator[None]:
+    """End with status 2 and a message, and call options as the command line does."""
+    from noutput.frames.engine_errors import engine_errors
+
+    # PySpark 4 works with pandas 3 and warns that it may not
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    try:
+        yield
+    except InvalidArgumentError as error:
+        rule = error.rule
+        for name, option in _OPTIONS.items():
+            rule = rule.replace(name, option)
+        raise InvalidArgumentError(error.name, rule, error.found) from None
+    except Exception as error:
+        if not isinstance(error, (OSError, *engine_errors())):
+            raise
+        raise _Failure(f"{source}: " + str(error).strip().partition("\n")[0]) from None

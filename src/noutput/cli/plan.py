@@ -1,0 +1,146 @@
+"""`noutput plan`: how many people and how much epsilon for what error."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from noutput.cli.numbers import bits, show
+from noutput.cli.progress import delayed_progress
+
+if TYPE_CHECKING:
+    from noutput.planner import Plan
+
+__all__ = ["command"]
+
+_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+class _Histogram(click.ParamType[list[float]]):
+    name = "W,W,..."
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        try:
+            return [float(part) for part in str(value).split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers such as 1,4,2.", param, ctx)
+
+
+@click.command(name="plan")
+@click.option("--epsilon", type=float, help="Privacy loss of one report.")
+@click.option("--people", type=int, help="How many people report.")
+@click.option("--error", type=float, help="Wanted half width of the 95% interval for the mean.")
+@click.option("--lower", type=float, default=-1.0, show_default=True, help="Smallest value.")
+@click.option("--upper", type=float, default=1.0, show_default=True, help="Largest value.")
+@click.option(
+    "--prior", type=_Histogram(),
+    help="How values are thought to be distributed: weights of equal bins [default: evenly].",
+)  # fmt: skip
+@click.option(
+    "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
+)
+@click.option(
+    "--objective", type=click.Choice(["worst", "average"]), default="worst", show_default=True,
+    help="Variance that the design minimizes.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    epsilon: float | None,
+    people: int | None,
+    error: float | None,
+    lower: float,
+    upper: float,
+    prior: list[float] | None,
+    outputs: int,
+    objective: str,
+    as_json: bool,
+) -> None:
+    """Say what to expect of a campaign before anybody is asked.
+
+    Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
+    --lower and --upper.
+    """
+    import noutput as no
+    from noutput.planner import ready_plans
+
+    with delayed_progress("Designing") as progress:
+        found = no.plan(
+            epsilon=epsilon,
+            people=people,
+            error=error,
+            bounds=no.Interval(lower, upper),
+            prior=prior,
+            n_outputs=outputs,
+            objective=objective,
+            progress=progress,
+        )
+    others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=objective)
+    if as_json:
+        content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
+        click.echo(json.dumps(content, indent=2))
+        return
+    _show(found, prior)
+    if len(others) > 1:
+        _show_table(found, others)
+
+
+def _facts(found: Plan) -> dict[str, object]:
+    return {
+        "epsilon": found.epsilon,
+        "people": found.people,
+        "lower": found.bounds.lower,
+        "upper": found.bounds.upper,
+        "bits": found.bits,
+        "standard_error": found.standard_error,
+        "half_width": found.half_width,
+        "worst_standard_error": found.worst_standard_error,
+        "worst_half_width": found.worst_half_width,
+        "respondents_error": found.respondents_error,
+        "wasserstein_error": found.wasserstein_error,
+        "wasserstein_errors": dict(found.wasserstein_errors),
+        "fingerprint": found.mechanism.fingerprint,
+    }
+
+
+def _show(found: Plan, prior: list[float] | None) -> None:
+    bounds = found.bounds
+    assumed = "spread evenly" if prior is None else "distributed as the prior"
+    shapes = ", ".join(f"{name} {show(error)}" for name, error in found.wasserstein_errors)
+    click.echo(
+        f"{found.people:,} people, epsilon = {found.epsilon:g}, "
+        f"values from {bounds.lower:g} to {bounds.upper:g}\n"
+        "\n"
+        f"Mean           within {show(found.half_width, digits=3)} in 95% of campaigns "
+        f"(standard error {show(found.standard_error, digits=3)})\n"
+        f"               if values are {assumed}; "
+        f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
+        f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"
+        f"               ({shapes})\n"
+        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
+    )
+
+
+def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title="The same people at other epsilons")
+    for heading in ("epsilon", "mean within", "at worst", "Wasserstein", "bits"):
+        table.add_column(heading, justify="right")
+    table.add_column(f"people for {show(found.half_width, digits=3)}", justify="right")
+    for other in others:
+        table.add_row(
+            f"{other.epsilon:g}",
+            show(other.half_width, digits=3),
+            show(other.worst_half_width, digits=3),
+            show(other.wasserstein_error),
+            str(other.bits),
+            f"{other.people_for(found.half_width):,}",
+            style="bold" if other is found else None,
+        )
+    Console().print(table)

@@ -1,0 +1,137 @@
+"""Batches of Parquet or CSV for the engine "arrow"; the first batch is always empty."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.extras import need
+
+__all__ = ["Progress", "Source", "csv_batches", "csv_input", "parquet_batches", "source_name"]
+
+Progress: TypeAlias = Callable[[float], None]
+Source: TypeAlias = Path | BinaryIO
+
+_ROWS = 1 << 18  # rows a batch, and a row group of what is written
+_BLOCK = 1 << 23  # bytes of CSV parsed at once
+_LINE = re.compile(r"Row #(\d+)")
+_VALUE = re.compile(r"invalid value '(.*)'")
+
+
+def source_name(source: Source) -> str:
+    """Return what errors call a source."""
+    return str(source) if isinstance(source, Path) else getattr(source, "name", "stream")
+
+
+def parquet_batches(
+    files: Sequence[str], columns: Sequence[str], progress: Progress | None = None
+) -> Iterator[Any]:
+    """Yield batches of some columns, in the order of the files and rows."""
+    parquet = need("pyarrow.parquet", "frames")
+    first = parquet.read_schema(files[0])
+    wanted = need("pyarrow", "frames").schema([first.field(name) for name in columns])
+    yield _empty(wanted)
+    rows = sum(parquet.read_metadata(file).num_rows for file in files) if progress else 0
+    done = 0
+    for file in files:
+        # what is buffered ahead is kept until the file is closed: memory would grow with it
+        with parquet.ParquetFile(file, pre_buffer=False) as opened:
+            missing = set(columns) - set(opened.schema_arrow.names)
+            if missing:
+                raise InvalidArgumentError("columns", f"be in every file, {file}", min(missing))
+            for batch in opened.iter_batches(_ROWS, columns=list(columns)):
+                yield batch.select(list(columns))
+                done += batch.num_rows
+                if progress:
+                    progress(done / rows)
+
+
+def csv_input(source: Source) -> tuple[list[str], Any]:
+    """Open CSV, and return its header and a stream that still starts with the header."""
+    if isinstance(source, Path):
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            header = next(csv.reader(file), [])
+        return header, need("pyarrow", "frames").OSFile(str(source))
+    lines: list[bytes] = []
+
+    def spell() -> Iterator[str]:
+        for line in iter(source.readline, b""):
+            lines.append(line)
+            yield line.decode("utf-8-sig" if len(lines) == 1 else "utf-8")
+
+    try:
+        header = next(csv.reader(spell()), [])
+    except (UnicodeDecodeError, csv.Error):
+        rule = "be CSV text with a header"
+        raise InvalidArgumentError(source_name(source), rule, b"".join(lines)) from None
+    return header, io.BufferedReader(_Rejoined(b"".join(lines), source), _BLOCK)
+
+
+class _Rejoined(io.RawIOBase):
+    """Bytes that were read already, and then the rest of their stream."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = len(buffer)
+        part = self._head[:size] or self._rest.read(size)
+        self._head = self._head[size:]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def csv_batches(
+    name: str,
+    header: Sequence[str],
+    stream: Any,
+    kinds: dict[str, Any],
+    progress: Progress | None = None,
+) -> Iterator[Any]:
+    """Yield batches of some columns of an opened CSV file or stream.
+
+    Where there is one column, an empty line is a missing value.
+    """
+    pa = need("pyarrow", "frames")
+    reader = need("pyarrow.csv", "frames")
+    for column in kinds:
+        if header.count(column) > 1:
+            raise InvalidArgumentError(f"file {name!r}", "name every column once", column)
+    yield _empty(pa.schema(list(kinds.items())))
+    size = stream.size() if isinstance(stream, pa.NativeFile) else 0
+    try:
+        with (
+            stream,
+            reader.open_csv(
+                stream,
+                read_options=reader.ReadOptions(block_size=_BLOCK),
+                parse_options=reader.ParseOptions(ignore_empty_lines=len(header) > 1),
+                convert_options=reader.ConvertOptions(
+                    column_types=kinds, include_columns=list(kinds)
+                ),
+            ) as batches,
+        ):
+            for batch in batches:
+                yield batch
+                if progress and size:
+                    progress(stream.tell() / size)
+    except pa.ArrowInvalid as error:
+        text = str(error)
+        line, value = _LINE.search(text), _VALUE.search(text)
+        place = f"file {name!r}" + (f" at line {line[1]}" if line else "")
+        rule = f"hold numbers in {list(kinds)}"
+        raise InvalidArgumentError(place, rule, value[1] if value else text) from None
+
+
+def _empty(schema: Any) -> Any:
+    return need("pyarrow", "frames").RecordBatch.from_pylist([], schema=schema)

@@ -1,0 +1,184 @@
+"""Plans: how many people and how much epsilon for what error, before anybody is asked."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from noutput import _checks
+from noutput.designs import catalog, design
+from noutput.designs.certificate import EPSILON_RANGE
+from noutput.designs.objective import Objective
+from noutput.errors import InvalidArgumentError
+from noutput.interval import UNIT, Interval
+from noutput.planner.expectation import (
+    MOST_PEOPLE,
+    SCORE,
+    SHAPES,
+    Plan,
+    expect,
+    spread,
+    whole_people,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from noutput.designs import Progress
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
+
+_DIGITS = 3  # of an epsilon that is solved for
+_DESIGNS = 4  # made on demand at most while solving
+
+
+def plan(
+    *,
+    epsilon: float | None = None,
+    people: int | None = None,
+    error: float | None = None,
+    bounds: Interval = UNIT,
+    prior: ArrayLike | None = None,
+    n_outputs: int | None = 16,
+    objective: str = "worst",
+    progress: Progress | None = None,
+) -> Plan:
+    r"""Say what to expect of a campaign; given two of epsilon, people and error, find the third.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        The privacy loss of a report.
+    people : int, optional
+        How many people report.
+    error : float, optional
+        Half the width of the 95% interval for the mean that is wanted, in the units of the
+        bounds, for numbers distributed as the prior.
+    bounds : Interval
+        The user's units; [-1, 1] by default.
+    prior : sequence of floats, optional
+        Weights of equal bins of the bounds: how people's numbers are thought to be distributed.
+        Even if not given.
+    n_outputs, objective
+        Which table is used; see `noutput.design`.
+    progress : callable, optional
+        Called with the share of a design that is done, where one must be made.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InvalidArgumentError
+        If not exactly two of the three are given, or no third one does it.
+
+    Notes
+    -----
+    The error falls as epsilon grows. Epsilon is found between two of the catalog by interpolation
+    and rounded up to three digits, so that the plan's half width is at most the wanted error, and
+    close to it. No epsilon below 0.05 is proposed.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> minutes = no.Interval(0, 180)
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes)
+    >>> round(found.half_width, 2), found.bits
+    (1.64, 4)
+    >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes).people < 537_000
+    True
+    """
+    weights = None if prior is None else _checks.histogram("prior", prior)
+    choice = _checks.choice("objective", objective, catalog.OBJECTIVES)
+
+    @cache
+    def table(loss: float) -> TableMechanism:
+        return design(loss, n_outputs, choice, progress=progress).mechanism
+
+    def noise(loss: float) -> float:
+        return table(loss).average_variance(weights)
+
+    # the variance of one decoded report that may remain, and the part that no table can remove
+    known = spread(_checks.histogram("prior", [1.0]) if weights is None else weights)
+    wanted = None if error is None else _checks.positive("error", error)
+    target = 0.0 if wanted is None else (wanted / bounds.half_width / SCORE) ** 2
+    if epsilon is not None and people is not None and wanted is None:
+        loss, count = epsilon, _checks.whole("people", people, 2, MOST_PEOPLE)
+    elif epsilon is not None and people is None and wanted is not None:
+        loss = epsilon
+        count = whole_people((noise(epsilon) + known) / target, wanted)
+    elif epsilon is None and people is not None and wanted is not None:
+        count = _checks.whole("people", people, 2, MOST_PEOPLE)
+        found = _find_epsilon(count * target - known, noise)
+        if found is None:
+            least = math.sqrt(known / count) * SCORE * bounds.half_width
+            rule = f"exceed {least:.4g}, which the choice of {count} people alone causes"
+            raise InvalidArgumentError("error", rule, wanted)
+        loss = found
+    else:
+        names = {"epsilon": epsilon, "people": people, "error": error}
+        given = [name for name, value in names.items() if value is not None]
+        rule = "be given two at a time (the third is computed)"
+        raise InvalidArgumentError("epsilon, people and error", rule, given)
+    return expect(table(loss), count, bounds, weights)
+
+
+def ready_plans(
+    found: Plan,
+    epsilons: tuple[float, ...],
+    *,
+    prior: ArrayLike | None = None,
+    n_outputs: int | None = 16,
+    objective: str = "worst",
+) -> tuple[Plan, ...]:
+    """Return a plan among those for the same people at other epsilons whose designs are ready."""
+    goal = Objective.parse(objective)
+    weights = None if prior is None else _checks.histogram("prior", prior)
+    plans = {found.epsilon: found}
+    for epsilon in map(float, epsilons):
+        ready = catalog.shipped(epsilon, n_outputs, goal)
+        ready = ready or catalog.cached(epsilon, n_outputs, goal, "optimal")
+        if ready is not None and epsilon not in plans:
+            plans[epsilon] = expect(ready.mechanism, found.people, found.bounds, weights)
+    return tuple(plans[epsilon] for epsilon in sorted(plans))
+
+
+def _find_epsilon(wanted: float, noise: Callable[[float], float]) -> float | None:
+    """Return an epsilon, hardly above the smallest, whose noise is at most as large as wanted."""
+    lowest, highest = EPSILON_RANGE
+    grid = catalog.EPSILONS
+    if wanted <= 0.0:
+        return None
+    place = bisect.bisect_left(range(len(grid)), True, key=lambda i: noise(grid[i]) <= wanted)
+    low = grid[place - 1] if place else lowest
+    high = grid[place] if place < len(grid) else highest
+    if noise(low) <= wanted:
+        return low
+    if noise(high) > wanted:
+        return None
+    for _ in range(_DESIGNS):
+        guess = _round_up(_interpolate(low, high, wanted, noise))
+        if guess >= high:
+            break
+        if noise(guess) <= wanted:
+            return guess
+        low = guess
+    return high
+
+
+def _interpolate(low: float, high: float, wanted: float, noise: Callable[[float], float]) -> float:
+    """Interpolate the noise between two epsilons, both on logarithmic scales."""
+    first, last = math.log(noise(low)), math.log(noise(high))
+    share = (first - math.log(wanted)) / (first - last)
+    return float(low * (high / low) ** share)
+
+
+def _round_up(value: float) -> float:
+    """Round up to a few digits, so that people can say the number."""
+    scale = 10.0 ** (_DIGITS - 1 - math.floor(math.log10(value)))
+    return math.ceil(value * scale - 1e-9) / scale

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import noutput as no
+from noutput.cli.plan import command
+
+ARGUMENTS = ["--epsilon", "1", "--people", "50000", "--lower", "0", "--upper", "180"]
+
+
+def test_a_plan_in_words() -> None:
+    done = CliRunner().invoke(command, ARGUMENTS)
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("50,000 people, epsilon = 1, values from 0 to 180\n")
+    for fact in ("within 1.64", "standard error 0.836", "4 bits", "Wasserstein error about"):
+        assert fact in done.output
+
+
+def test_a_plan_as_json_is_what_the_function_returns() -> None:
+    done = CliRunner().invoke(command, [*ARGUMENTS, "--json"])
+    found = json.loads(done.output)
+    plan = no.plan(epsilon=1.0, people=50_000, bounds=no.Interval(0, 180))
+    assert found["half_width"] == plan.half_width
+    assert found["wasserstein_errors"] == dict(plan.wasserstein_errors)
+    assert found["other_epsilons"]
+
+
+def test_people_are_solved_for() -> None:
+    arguments = ["--epsilon", "1", "--error", "0.02", "--prior", "3,2,1", "--json"]
+    done = CliRunner().invoke(command, arguments)
+    plan = no.plan(epsilon=1.0, error=0.02, prior=[3, 2, 1])
+    assert json.loads(done.output)["people"] == plan.people
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--people", "9"], "two at a time"), (["--prior", "1,x"], "not a list of numbers")],
+)
+def test_bad_arguments(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
