@@ -78,8 +78,9 @@ def privatize_files(
 
     Guarantees
     ----------
-    The target never holds two reports for one row and column. It appears when it is complete;
-    of several attempts at a task of Spark, the commit protocol keeps the output of one.
+    The target never holds two reports for one row and column, and a local one appears when it is
+    complete. With Spark, of several attempts at a task the commit protocol keeps the output of
+    one.
 
     Examples
     --------
@@ -250,8 +251,8 @@ def _tally_spark(
     recipe = read_recipe(source) if _is_local(source) else None
     with borrow_session(master) as session:
         frame = session.read.parquet(_address(source))
-        recipe = recipe or storage.spark_recipe(frame)
-        return recipe, _tally(frame, recipe, columns, mechanism)
+        found = recipe or storage.spark_recipe(frame)
+        return found, _tally(frame, found, columns, mechanism)
 
 
 def _is_local(path: str) -> bool:
