@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.all
-PYTEST := $(BIN)/python -m pytest -n 2
+PYTEST := $(BIN)/python -m pytest
 
 .SECONDARY:
 .PHONY: demo test format lint types layers check-slow catalog bench lock clean
@@ -10,8 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n 2
 demo: .venv/.demo
 	$(BIN)/noutput demo
 
+# Spark starts once and serves its tests one after the other.
 test: $(READY) lint types layers
-	$(PYTEST)
+	$(PYTEST) -n 2 -m "not slow and not spark"
+	$(PYTEST) -m "spark and not slow"
 
 check-slow: $(READY)
 	$(PYTEST) -m slow

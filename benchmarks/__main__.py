@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from benchmarks import core, designs, estimation, frames, mechanisms
+from benchmarks import analyst, core, designs, estimation, frames, mechanisms
 
 
 def main() -> None:
     """Run all cases."""
     missed = 0
-    parts = (core, designs, mechanisms, estimation, frames)
+    parts = (core, designs, mechanisms, estimation, frames, analyst)
     for case in chain.from_iterable(part.cases() for part in parts):
         mark = "ok" if case.reached else "MISSED"
         print(f"{case.name:45} {case.found:10.4g} {case.unit:20} goal {case.goal:<8g} {mark}")

@@ -38,6 +38,7 @@ class Backend:
 def pytest_itemcollected(item: pytest.Item) -> None:
     if "spark" in item.name or "spark" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.filterwarnings(SPARK_WARNING))
+        item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(scope="session")
