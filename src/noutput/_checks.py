@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["choice", "finite", "histogram", "positive", "unit_value", "vector", "whole"]
+__all__ = ["choice", "finite", "histogram", "numbers", "positive", "unit_value", "vector", "whole"]
 
 
 def _real(value: object) -> float:
@@ -24,6 +24,8 @@ def _real(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+    except (TypeError, ValueError):  # numpy's time spans count as real numbers
+        return math.nan
 
 
 def finite(name: str, value: object) -> float:
@@ -67,13 +69,28 @@ def unit_value(name: str, value: object, *, clip: bool = False) -> float:
     raise InvalidArgumentError(name, "be a number in [-1, 1]", value)
 
 
+def numbers(name: str, rule: str, values: ArrayLike) -> NDArray[np.generic]:
+    """Return an array of numbers; texts, ragged rows and hidden (masked) entries are refused."""
+    import numpy as np
+
+    try:
+        array: NDArray[np.generic] = np.asarray(values)
+    except (ValueError, OverflowError):
+        raise InvalidArgumentError(name, rule, values) from None
+    hidden = isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
+    if hidden or (array.dtype.kind not in "fiu" and array.size):
+        raise InvalidArgumentError(name, rule, values)
+    return array
+
+
 def vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return a one-dimensional array of finite floats (a copy)."""
     import numpy as np
 
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "fiu":
-        raise InvalidArgumentError(name, "be a one-dimensional sequence of numbers", values)
+    rule = "be a one-dimensional sequence of numbers"
+    array = numbers(name, rule, values)
+    if array.ndim != 1:
+        raise InvalidArgumentError(name, rule, values)
     result = array.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(result))
     if bad.size:

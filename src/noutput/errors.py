@@ -28,6 +28,14 @@ __all__ = [
 ]
 
 
+def _shown(found: object) -> str:
+    """Return a short text for any value, whole numbers of any size among them."""
+    try:
+        return reprlib.repr(found)
+    except ValueError:  # Python refuses to print whole numbers of thousands of digits
+        return f"a {type(found).__name__} too large to print"
+
+
 class NoutputError(Exception):
     """The root of all errors raised by noutput."""
 
@@ -46,7 +54,7 @@ class InvalidArgumentError(NoutputError, ValueError):
     """
 
     def __init__(self, name: str, rule: str, found: object) -> None:
-        super().__init__(f"{name} must {rule}; found {reprlib.repr(found)}")
+        super().__init__(f"{name} must {rule}; found {_shown(found)}")
         self.name = name
         self.rule = rule
         self.found = found

@@ -56,9 +56,7 @@ class Interval:
         Values outside are refused, or moved to the nearer end where `clip` is true. NaN is
         always refused.
         """
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiu":
-            raise InvalidArgumentError("values", "be numbers", values)
+        array = _checks.numbers("values", "be numbers", values)
         numbers = array.astype(np.float64)
         within = (numbers >= self.lower) & (numbers <= self.upper)
         if not np.all(within):

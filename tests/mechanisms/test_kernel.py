@@ -15,7 +15,9 @@ def awkward_inputs(table: TableMechanism) -> list[float]:
     """Knots, their neighbors among the floats, and numbers around zero."""
     near = [np.nextafter(k, d) for k in table.knots for d in (-2.0, 2.0)]
     tiny = [0.0, -0.0, 1e-300, -1e-300, 5e-324, -5e-324, 1e-17, -1e-17]
-    return [float(x) for x in [*table.knots, *near, *tiny] if -1.0 <= x <= 1.0]
+    edges = np.arange(-64, 65) / 64.0
+    near += [np.nextafter(e, d) for e in edges for d in (-2.0, 2.0)]
+    return [float(x) for x in [*table.knots, *near, *tiny, *edges] if -1.0 <= x <= 1.0]
 
 
 def awkward_words(table: TableMechanism) -> list[int]:

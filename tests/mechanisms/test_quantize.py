@@ -121,3 +121,23 @@ def test_huge_epsilon_works(epsilon: float) -> None:
     a = 1.0 / (1.0 - 2.0 * tiny)
     table = quantize(epsilon, [-a, a], [[1 - tiny, tiny], [tiny, 1 - tiny]])
     assert table.privacy_loss() <= epsilon
+
+
+@pytest.mark.parametrize("middle", [5, 6, 7, 9, 15])
+def test_a_middle_output_without_room_stays_private(middle: int) -> None:
+    epsilon = 0.05
+    c = math.exp(epsilon)
+    rare = middle / 2**32
+    p = (1.0 - rare) / (c + 1.0)
+    a = (c + 1.0) / (c - 1.0)
+    half = (1.0 - rare) / 2.0
+    rows = [[c * p, rare, p], [half, rare, half], [p, rare, c * p]]
+    table = quantize(epsilon, [-a, 0.0, a], rows)
+    assert table.privacy_loss() <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-8])
+def test_an_epsilon_that_32_bits_cannot_express_is_refused(epsilon: float) -> None:
+    real = analytical.solve(epsilon, 2)
+    with pytest.raises(DesignError, match="too small"):
+        quantize(epsilon, real.outputs, real.probabilities)

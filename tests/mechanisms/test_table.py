@@ -112,6 +112,32 @@ def test_bad_parts_are_named(changes: dict[str, Any], name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "x",
+    [
+        np.ma.masked_array([0.1, 0.2], [False, True]),
+        [[0.1], [0.1, 0.2]],
+        np.timedelta64(1, "s"),
+        10**5000,
+    ],
+    ids=["masked", "ragged", "time span", "huge"],
+)
+def test_odd_arrays_are_refused(x: Any) -> None:
+    table = TableMechanism(**GOOD)
+    with pytest.raises(InvalidArgumentError, match="x must be"):
+        table.privatize(x)
+
+
+def test_a_masked_array_without_a_mask_is_an_array() -> None:
+    table = TableMechanism(**GOOD)
+    assert np.shape(table.privatize(np.ma.masked_array([0.1, 0.2]))) == (2,)
+
+
+def test_outputs_whose_squares_overflow_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="outputs must lie between"):
+        TableMechanism(**with_changes(outputs=[-1e200, 1e200]))
+
+
+@pytest.mark.parametrize(
     "x", [1.0000001, -2, math.nan, math.inf, "0.5", None, True, [0.0, math.nan], [0.0, 1.5], ["a"]]
 )
 def test_bad_values_are_refused(x: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli.progress import delayed_progress
+from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
     from noutput.designs import Design, Method
@@ -65,6 +66,8 @@ def command(
     """
     import noutput
 
+    for path, endings in ((json_path, None), (plot_path, PLOT_ENDINGS)):
+        check_target(path, endings)
     with delayed_progress("Searching") as progress:
         found = noutput.design(epsilon, outputs, objective, method, progress=progress)
     _show(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -33,14 +33,12 @@ def delayed_progress(label: str) -> Iterator[Callable[[float], None]]:
         transient=True,
     )
     task = bar.add_task(label, total=1.0)
-    begun = time.monotonic()
-
-    def report(share: float) -> None:
-        if not bar.live.is_started and time.monotonic() - begun > _PATIENCE:
-            bar.start()
-        bar.update(task, completed=share)
-
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
-        yield report
+        yield lambda share: bar.update(task, completed=share)
     finally:
+        timer.cancel()
+        timer.join()
         bar.stop()

@@ -21,12 +21,13 @@ def command(file: Path) -> None:
     from noutput.designs.document import FORMAT as DESIGN
     from noutput.designs.document import load
     from noutput.errors import PrivacyError
-    from noutput.mechanisms.document import parse
+    from noutput.mechanisms.document import MAX_LENGTH, parse
     from noutput.mechanisms.table import TableMechanism
 
     design = None
     try:
-        found = parse(file.read_bytes())
+        with file.open("rb") as stream:
+            found = parse(stream.read(MAX_LENGTH + 1))
         if found.get("format") == DESIGN:
             design = load(found)
             mechanism = design.mechanism
@@ -48,7 +49,8 @@ def command(file: Path) -> None:
         f"fingerprint {mechanism.fingerprint}"
     )
     if design is not None and design.bound is not None:
+        kind = "worst-case" if design.objective.name == "worst" else "average"
         click.echo(
-            f"Proven: no mechanism has a {design.objective.name} variance below "
+            f"Proven: no unbiased mechanism with this epsilon has a {kind} variance below "
             f"{design.bound.value!r}; this table has {design.value!r}, {design.gap:.3%} more."
         )

@@ -25,6 +25,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 _METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
+_PAPER_RANGE = (0.001, 20.0)
 
 
 def design(
@@ -45,7 +46,7 @@ def design(
     n_outputs : int, optional
         How many different reports there may be, from 2 to 256. None takes the smallest number up
         to 16 whose value is within 0.01% of the best ("numerical": that of the nearest optimal
-        design of the catalog).
+        design of the catalog; "analytical": the best).
     objective : "worst", "average" or a number r >= 1
         The norm of the variance over the inputs that is minimized. Numbers need the method
         "numerical".
@@ -71,7 +72,8 @@ def design(
     ----------
     The mechanism is :math:`\epsilon`-locally differentially private, whatever the solver did:
     its table is certified in whole numbers when it is constructed. `Design.lower_bound` is
-    proven by a certificate that a separate checker has verified.
+    proven by a certificate that a separate checker has verified (for designs of the catalog when
+    it was built, and whenever `noutput verify` is called).
 
     Examples
     --------
@@ -85,6 +87,10 @@ def design(
     _checks.choice("method", method, _METHODS)
     if n_outputs is not None:
         n_outputs = _checks.whole("n_outputs", n_outputs, 2, 256)
+    lowest, highest = EPSILON_RANGE if method == "optimal" else _PAPER_RANGE
+    if not lowest <= epsilon <= highest:
+        rule = f"lie in [{lowest}, {highest}] where the method is {method!r}"
+        raise InvalidArgumentError("epsilon", rule, epsilon)
     report = progress or (lambda _share: None)
     if method == "analytical":
         return _analytical(epsilon, n_outputs, goal)
@@ -148,10 +154,6 @@ def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: P
     if goal.r not in (1.0, np.inf):
         rule = "be 'worst' or 'average' where the method is 'optimal'"
         raise InvalidArgumentError("objective", rule, goal.spelling)
-    lowest, highest = EPSILON_RANGE
-    if not lowest <= epsilon <= highest:
-        rule = f"lie in [{lowest}, {highest}] where the method is 'optimal'"
-        raise InvalidArgumentError("epsilon", rule, epsilon)
     ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(
         epsilon, n_outputs, goal, "optimal"
     )

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from noutput import _checks
 from noutput.designs.certificate import EPSILON_RANGE, Bound, Certificate, check
 from noutput.designs.optimal.envelope import Array
 from noutput.designs.optimal.prior import Prior
 from noutput.designs.optimal.programme import Layout, Multipliers, solve_fixed
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DesignError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,6 +72,7 @@ def lower_bound(
     >>> round(lower_bound(1.0).value, 2)
     3.99
     """
+    epsilon = _checks.positive("epsilon", epsilon)
     lowest, highest = EPSILON_RANGE
     if not lowest <= epsilon <= highest:
         raise InvalidArgumentError("epsilon", f"be in [{lowest}, {highest}]", epsilon)
@@ -78,8 +80,8 @@ def lower_bound(
         raise InvalidArgumentError("objective", "be 'worst' or 'average'", objective)
     if objective == "worst" and prior is not None:
         raise InvalidArgumentError("prior", "be None for the worst case", prior)
-    weights = None if prior is None else tuple(np.asarray(prior, dtype=float).tolist())
-    return _prove(float(epsilon), objective, weights)
+    weights = None if prior is None else tuple(_checks.histogram("prior", prior).tolist())
+    return _prove(epsilon, objective, weights)
 
 
 @lru_cache(maxsize=256)
@@ -127,10 +129,12 @@ def _search(epsilon: float, prior: Prior | None) -> Quadratics:
         )
 
         if optimum is None:
-            raise RuntimeError(f"the programme for epsilon = {epsilon!r} could not be solved")
+            raise DesignError(f"no lower bound was found for epsilon = {epsilon!r}")
         guess = layout.outputs(free), layout.minima(optimum.minima)
         seeds = optimum.multipliers
         numbers = _quadratics(seeds)
+        if inputs is not None and masses is not None:
+            numbers = _with_masses(numbers, inputs, masses, symmetric=symmetric)
         lifts = _lifts(epsilon, *numbers[1:])
         lift = _lift(epsilon, *numbers[1:])
         x, lambdas, nus, mus = numbers
@@ -205,6 +209,18 @@ def _quadratics(multipliers: Multipliers) -> Quadratics:
         nus = np.concatenate([nus, -nus]) / 2
         mus = np.concatenate([mus, mus]) / 2
     return inputs, lambdas / lambdas.sum(), nus, mus
+
+
+def _with_masses(
+    numbers: Quadratics, inputs: Array, masses: Array, *, symmetric: bool
+) -> Quadratics:
+    """Replace the solver's rounded multipliers by the exact masses of the prior's cells."""
+    x, lambdas, nus, mus = numbers
+    exact = dict(zip(inputs.tolist(), (masses / (2 if symmetric else 1)).tolist(), strict=True))
+    cells = [exact.get(abs(at) if symmetric else at, 0.0) for at in x.tolist()]
+    if np.count_nonzero(cells) != len(exact) * (2 if symmetric else 1):
+        return numbers  # some cell got no multiplier: its neighbors have taken its mass
+    return x, np.where(lambdas > 0.0, cells, 0.0), nus, mus
 
 
 def _lift(epsilon: float, lambdas: Array, nus: Array, mus: Array) -> float:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from noutput.designs import document
 from noutput.errors import NoutputError
+from noutput.mechanisms import document as table_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,6 @@ OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
 SAME_VALUE = 1e-4
 """Values this close count as equal, and the smaller table wins."""
 _FILE = "catalog.zip"
-_MOST_OUTPUTS = 256
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -120,9 +120,15 @@ def _cache_file(
     folder = cache_folder()
     if folder is None:
         return None
-    parts = [document.VERSION, method, epsilon, n_outputs, objective.spelling, objective.prior]
-    key = json.dumps(parts)
+    key = _request(epsilon, n_outputs, objective, method)
     return folder / f"design-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def _request(epsilon: float, n_outputs: int | None, objective: Objective, method: str) -> str:
+    """Return what was asked for, as text: it names the file and is stored in it."""
+    return json.dumps(
+        [document.VERSION, method, epsilon, n_outputs, objective.spelling, objective.prior]
+    )
 
 
 def cached(
@@ -133,13 +139,15 @@ def cached(
     if path is None:
         return None
     try:
-        found = document.load(path.read_bytes())
+        stored = table_document.parse(path.read_bytes())
+        if stored.get("request") != _request(epsilon, n_outputs, objective, method):
+            return None
+        found = document.load(stored.get("design"))
     except (OSError, NoutputError):
         return None
     wanted = (epsilon, objective, method)
-    if (found.mechanism.epsilon, found.objective, found.method) != wanted:
-        return None
-    return found if found.mechanism.n_outputs <= (n_outputs or _MOST_OUTPUTS) else None
+    same = (found.mechanism.epsilon, found.objective, found.method) == wanted
+    return found if same else None
 
 
 def keep(design: Design, n_outputs: int | None) -> None:
@@ -147,12 +155,16 @@ def keep(design: Design, n_outputs: int | None) -> None:
     path = _cache_file(design.mechanism.epsilon, n_outputs, design.objective, design.method)
     if path is None:
         return
-    with suppress(OSError):
+    with suppress(OSError, NoutputError):  # a bound that was not found is no reason to fail
+        text = design.to_json()
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".design-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(design.to_json())
+                request = _request(
+                    design.mechanism.epsilon, n_outputs, design.objective, design.method
+                )
+                file.write(f'{{"request": {json.dumps(request)}, "design": {text}}}')
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

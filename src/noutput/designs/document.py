@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from noutput.designs.certificate import Bound, Certificate, verify
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design
-from noutput.errors import DocumentError
+from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document as table_document
 from noutput.mechanisms.table import TableMechanism
 
@@ -22,6 +23,8 @@ _KEYS = {
 }  # fmt: skip
 _PROOF_KEYS = ("inputs", "lambdas", "nus", "mus")
 _MOST_INPUTS = 4096
+_MOST_BINS = 4096
+_METHODS = ("optimal", "numerical", "analytical")
 _SAME = 1e-9
 
 
@@ -66,7 +69,7 @@ def _compose(design: Design, bound: Bound | None) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def load(text: str | bytes | dict[str, Any], *, trusted: bool = False) -> Design:
+def load(text: object, *, trusted: bool = False) -> Design:
     """Read a design; its table is certified, its value computed, and its lower bound proven.
 
     Parameters
@@ -84,7 +87,7 @@ def load(text: str | bytes | dict[str, Any], *, trusted: bool = False) -> Design
     PrivacyError
         If the table is not private.
     """
-    found = text if isinstance(text, dict) else table_document.parse(text)
+    found: dict[str, Any] = text if isinstance(text, dict) else table_document.parse(text)
     if found.get("format") != FORMAT:
         raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
     if type(found.get("version")) is not int or found["version"] != VERSION:
@@ -94,21 +97,24 @@ def load(text: str | bytes | dict[str, Any], *, trusted: bool = False) -> Design
     if not isinstance(found["mechanism"], dict):
         raise DocumentError("mechanism", "be a table", found["mechanism"])
     mechanism = TableMechanism.from_document(found["mechanism"])
-    objective = Objective.parse(found["objective"], found["prior"])
+    objective = Objective.parse(found["objective"], _prior(found["prior"]))
     design = Design(
         mechanism=mechanism,
         objective=objective,
-        method=_text("method", found["method"]),
+        method=_choice("method", found["method"], _METHODS),
         value=objective.value(mechanism),
         iterations=_count(found["iterations"]),
-        converged=found["converged"] is True,
+        converged=_choice("converged", found["converged"], (True, False)),
         bound=_bound(found, mechanism.epsilon, objective),
     )
     claimed = table_document.number("value", found["value"])
-    if abs(claimed - design.value) > _SAME * design.value:
+    if not abs(claimed - design.value) <= _SAME * design.value:
         raise DocumentError("value", f"be that of the table, {design.value}", claimed)
     if design.bound is not None and not trusted:
-        verify(design.bound.certificate, design.bound.value)
+        try:
+            verify(design.bound.certificate, design.bound.value)
+        except InvalidArgumentError as error:
+            raise DocumentError("certificate", "prove the lower bound", str(error)) from None
     return design
 
 
@@ -128,12 +134,19 @@ def _bound(found: dict[str, Any], epsilon: float, objective: Objective) -> Bound
         prior=objective.prior,
         **parts,
     )
-    return Bound(table_document.number("lower_bound", value), certificate)
+    bound = table_document.number("lower_bound", value)
+    if not 0.0 < bound < math.inf:
+        raise DocumentError("lower_bound", "be a positive finite number", bound)
+    return Bound(bound, certificate)
 
 
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise DocumentError(name, "be a string", value)
+def _prior(value: object) -> list[float] | None:
+    return None if value is None else table_document.numbers("prior", value, _MOST_BINS)
+
+
+def _choice(name: str, value: object, options: tuple[Any, ...]) -> Any:
+    if not any(value is option or (type(value) is str and value == option) for option in options):
+        raise DocumentError(name, f"be one of {options}", value)
     return value
 
 

@@ -82,5 +82,6 @@ class Objective:
         middle, half = (grid[1:] + grid[:-1]) / 2.0, np.diff(grid) / 2.0
         x = np.clip(middle[:, None] + half[:, None] * _NODES, -1.0, 1.0)
         density = prior[np.searchsorted(edges, middle) - 1] * len(prior) / 2.0
-        pieces = (mechanism.variance(x) ** self.r) @ _NODE_WEIGHTS
-        return float((pieces * half * density).sum() ** (1.0 / self.r))
+        largest = mechanism.worst_variance()  # powers of shares of it do not overflow
+        pieces = ((mechanism.variance(x) / largest) ** self.r) @ _NODE_WEIGHTS
+        return largest * float((pieces * half * density).sum() ** (1.0 / self.r))

@@ -106,7 +106,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def parse(text: str | bytes) -> dict[str, Any]:
+def parse(text: object) -> dict[str, Any]:
     """Parse a JSON object strictly: bounded size, no NaN, no repeated keys."""
     if not isinstance(text, str | bytes):
         raise DocumentError("document", "be JSON text", text)

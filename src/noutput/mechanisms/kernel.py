@@ -21,6 +21,7 @@ __all__ = ["CHUNK", "TableKernel"]
 CHUNK = 1 << 14  # values drawn at once: the temporaries of a chunk stay in the processor's cache
 _CELL_BUCKETS = 1024
 _MOST_STEPS = 6
+_ROUNDING = 2.0**-50
 _LARGEST_GUIDE_BITS = 12
 
 
@@ -44,10 +45,11 @@ class TableKernel:
         self._rise = SCALE / np.diff(knots)
         self._right = np.append(knots[1:-1], np.inf)
         # x + 1 rounds, so a bucket may receive numbers a little to the left of its edge
-        edges = np.arange(_CELL_BUCKETS + 2) * (2.0 / _CELL_BUCKETS) - 1.0 - 2.0**-50
-        cells = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, len(knots) - 2)
-        self._first_cell = cells[:-1]
-        self._cell_steps = int(np.max(np.diff(cells)))
+        edges = np.arange(_CELL_BUCKETS + 2) * (2.0 / _CELL_BUCKETS) - 1.0
+        first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
+        last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
+        self._first_cell = np.clip(first, 0, len(knots) - 2)
+        self._cell_steps = int(np.max(np.clip(last, 0, len(knots) - 2) - self._first_cell))
         self._knots = knots
 
     def _build_guide(self, weights: NDArray[np.int64]) -> None:

@@ -54,7 +54,8 @@ def bin_means(knots: Array, values: Array, edges: Array) -> Array:
     grid = np.union1d(knots, edges)
     heights = interpolate(grid, knots, values)
     areas = (heights[1:] + heights[:-1]) / 2.0 * np.diff(grid)[:, None]
-    owner = np.searchsorted(edges, grid[:-1], side="right") - 1
+    # outer knots may lie a rounding error outside the bins
+    owner = np.clip(np.searchsorted(edges, grid[:-1], side="right") - 1, 0, len(edges) - 2)
     sums = np.zeros((len(edges) - 1, values.shape[1]))
     np.add.at(sums, owner, areas)
     result: Array = sums / np.diff(edges)[:, None]

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.exact import SCALE, exponential_floor
+from noutput.mechanisms.moments import largest_variance
 from noutput.mechanisms.table import TableMechanism, row_means
 
 __all__ = ["quantize"]
@@ -32,6 +33,7 @@ Wholes: TypeAlias = NDArray[np.int64]
 
 _SLACK = 1e-6  # by how much a solver may break a constraint
 _CLOSEST_KNOTS = 1e-7
+_MOST_LOST = 1e-4
 
 
 def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> TableMechanism:
@@ -54,7 +56,9 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
     Raises
     ------
     DesignError
-        If epsilon is so small that 32-bit weights cannot tell the rows apart.
+        If epsilon is so small that 32-bit weights would lose 0.01% of the worst-case variance.
+        (For 2 to 16 outputs and epsilon from 0.05 to 10 less than one part in a million is lost,
+        for 64 outputs and epsilon up to 12 less than one in a hundred thousand.)
 
     Examples
     --------
@@ -74,10 +78,14 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
     weights = np.stack([_round_row(row, low, high) for row in rows])
     if symmetric:
         _mirror(weights, rows, low, high)
-    values = _stretch(values, weights)
-    means = row_means(values, weights)
+    stretched = _stretch(values, weights)
+    means = row_means(stretched, weights)
     keep = _distinct(means)
-    return TableMechanism(epsilon, values, weights[keep], means[keep])
+    table = TableMechanism(epsilon, stretched, weights[keep], means[keep])
+    before = largest_variance(rows[keep] @ values, rows[keep] @ values**2)
+    if not table.worst_variance() <= before * (1.0 + _MOST_LOST):
+        raise DesignError(f"epsilon = {epsilon} is too small for weights that add up to 2^32")
+    return table
 
 
 def _clean(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats]:
@@ -140,26 +148,32 @@ def _mirror(weights: Wholes, rows: Floats, low: Wholes, high: Wholes) -> None:
 
 
 def _round_symmetric_row(row: Floats, low: Wholes, high: Wholes) -> Wholes:
-    """Round a row that equals its mirror image: pairs move together, the middle takes the rest."""
+    """Round a row that equals its mirror image: pairs move together, the middle takes the rest.
+
+    Where the bounds leave no symmetric row, the plain rounding does: it is as private.
+    """
     weights = np.clip(np.rint(row * SCALE).astype(np.int64), low, high)
-    pairs = len(row) // 2
+    pairs, odd = divmod(len(row), 2)
     missing = SCALE - int(weights.sum())
+    if missing % 2:  # only the middle can make it even, by one step in either direction
+        step = 1 if weights[pairs] < high[pairs] else -1
+        if weights[pairs] + step < low[pairs]:
+            return _round_row(row, low, high)
+        weights[pairs] += step
+        missing -= step
     while missing:
-        room = high - weights if missing > 0 else weights - low
         sign = 1 if missing > 0 else -1
-        middle = len(row) % 2 and (missing % 2 or not room[:pairs].any())
-        if middle:
-            # an odd rest can only go to the middle, one step in either direction
-            place, copies = pairs, 1
-            move = 1 if missing % 2 else min(abs(missing), int(room[place]))
-            if not room[place]:
-                sign, move = -sign, 1
+        room = high - weights if missing > 0 else weights - low
+        place = int(room[:pairs].argmax())
+        move = min(abs(missing) // 2, int(room[place]))
+        if move:
+            weights[[place, -1 - place]] += sign * move
+            missing -= 2 * sign * move
+        elif odd and room[pairs] >= abs(missing):
+            weights[pairs] += missing
+            missing = 0
         else:
-            place, copies = int(room[:pairs].argmax()), 2
-            move = min(abs(missing) // 2, int(room[place]))
-            weights[-1 - place] += sign * move
-        weights[place] += sign * move
-        missing -= sign * move * copies
+            return _round_row(row, low, high)
     return weights
 
 

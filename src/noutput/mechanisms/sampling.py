@@ -33,9 +33,7 @@ def report(
 
     A single number gives a single report: a numpy scalar where `shape` is empty.
     """
-    values = np.asarray(x)
-    if values.dtype.kind not in "fiu" and values.size:
-        raise InvalidArgumentError("x", "be numbers in [-1, 1]", x)
+    values = _checks.numbers("x", "be numbers in [-1, 1]", x)
     if values.ndim == 0:
         values = np.asarray(_checks.unit_value("x", values.item(), clip=clip))
     reports: NDArray[Any] = np.empty(values.shape + shape, dtype)
@@ -71,9 +69,7 @@ def fill(
 
 def unit_array(x: ArrayLike) -> NDArray[np.float64]:
     """Return numbers of [-1, 1] as an array of floats of the same shape (a copy)."""
-    array = np.asarray(x)
-    if array.dtype.kind not in "fiu" and array.size:
-        raise InvalidArgumentError("x", "be numbers in [-1, 1]", x)
+    array = _checks.numbers("x", "be numbers in [-1, 1]", x)
     flat = array.astype(np.float64)
     return _unit_chunk(flat.reshape(-1), 0, clip=False).reshape(array.shape) if flat.size else flat
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_KNOTS", "MAX_OUTPUTS", "TableMechanism"]
 
 _MEAN_TOLERANCE = 1e-9
+_LARGEST_OUTPUT = 1e100  # squares stay finite
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -88,6 +89,9 @@ class TableMechanism:
     ) -> None:
         self._epsilon = _checks.positive("epsilon", epsilon)
         self._outputs = _freeze(_increasing("outputs", outputs, 2, MAX_OUTPUTS) + 0.0)
+        if np.abs(self._outputs).max() > _LARGEST_OUTPUT:
+            rule = f"lie between -{_LARGEST_OUTPUT:g} and {_LARGEST_OUTPUT:g}"
+            raise InvalidArgumentError("outputs", rule, self._outputs.tolist())
         self._weights = _freeze(_rows(weights, len(self._outputs)))
         self._largest = tuple(self._weights.max(axis=0).tolist())
         self._smallest = tuple(self._weights.min(axis=0).tolist())
