@@ -18,15 +18,23 @@ if TYPE_CHECKING:
         NoutputError,
         PrivacyError,
     )
+    from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
+    from noutput.estimate.distance import wasserstein
+    from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+    from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
 __all__ = [
+    "AttributeMeans",
     "Design",
     "DesignError",
+    "DistributionEstimate",
     "DocumentError",
+    "GoodnessOfFit",
     "Interval",
     "InvalidArgumentError",
     "MeanEstimate",
@@ -35,16 +43,26 @@ __all__ = [
     "PrivacyError",
     "TableMechanism",
     "Tally",
+    "VarianceEstimate",
+    "choose_attributes",
     "design",
+    "estimate_distribution",
     "estimate_mean",
+    "estimate_means",
+    "estimate_variance",
+    "goodness_of_fit",
+    "wasserstein",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AttributeMeans": "noutput.estimate.attributes",
     "Design": "noutput.designs",
     "DesignError": "noutput.errors",
+    "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
+    "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
     "MeanEstimate": "noutput.estimate.mean",
@@ -53,8 +71,15 @@ _HOMES = {
     "PrivacyError": "noutput.errors",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
+    "VarianceEstimate": "noutput.estimate.variance",
+    "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs",
+    "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
+    "estimate_means": "noutput.estimate.attributes",
+    "estimate_variance": "noutput.estimate.variance",
+    "goodness_of_fit": "noutput.estimate.goodness",
+    "wasserstein": "noutput.estimate.distance",
 }
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.errors import InvalidArgumentError
+from noutput import _checks
+from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.mechanisms import document
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Tally"]
+
+FORMAT = "noutput-tally"
+VERSION = 1
+_KEYS = {"format", "version", "fingerprint", "counts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,38 +33,74 @@ class Tally:
     ----------
     fingerprint : str
         The fingerprint of the mechanism.
-    counts : tuple of int
-        One count an output, of any size.
+    counts : sequence of int
+        One count an output, of any size: whole numbers of Python, never rounded.
 
     Examples
     --------
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> Tally.of(m, [0, 1, 1]) + Tally.of(m, [1])
+    >>> tally = Tally.of(m, [0, 1, 1]) + Tally.of(m, [1])
+    >>> tally  # doctest: +ELLIPSIS
     Tally(fingerprint='...', counts=(1, 3))
+    >>> Tally.from_json(tally.to_json()) == tally
+    True
     """
 
     fingerprint: str
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        for count in self.counts:
+        if not isinstance(self.fingerprint, str):
+            raise InvalidArgumentError("fingerprint", "be a string", self.fingerprint)
+        counts = tuple(self.counts)
+        for count in counts:
             if type(count) is not int or count < 0:
                 raise InvalidArgumentError("counts", "be whole numbers, none negative", count)
+        object.__setattr__(self, "counts", counts)
 
     @classmethod
     def of(cls, mechanism: TableMechanism, reports: ArrayLike) -> Tally:
         """Count reports (indexes of outputs) of a mechanism."""
-        array = np.asarray(reports)
-        if array.dtype.kind not in "iu" and array.size:
-            raise InvalidArgumentError("reports", "be indexes of outputs", reports)
-        flat = array.reshape(-1).astype(np.intp, copy=False)
-        if flat.size and not 0 <= flat.min() <= flat.max() < mechanism.n_outputs:
-            bad = flat.min() if flat.min() < 0 else flat.max()
-            rule = f"be indexes from 0 to {mechanism.n_outputs - 1}"
-            raise InvalidArgumentError("reports", rule, int(bad))
+        flat = _indexes("reports", reports, mechanism.n_outputs)
         counts = np.bincount(flat, minlength=mechanism.n_outputs)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
+
+    @classmethod
+    def by_attribute(
+        cls,
+        mechanism: TableMechanism,
+        attributes: ArrayLike,
+        reports: ArrayLike,
+        n_attributes: int,
+    ) -> tuple[Tally, ...]:
+        """Count the reports on each of several attributes.
+
+        Parameters
+        ----------
+        mechanism : TableMechanism
+            What made all reports.
+        attributes, reports : arrays of whole numbers, of one shape
+            Which attribute (from 0) every report is about, and the report.
+        n_attributes : int
+            How many attributes there are; one that nobody reported gets zeros.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> [t.counts for t in Tally.by_attribute(m, [0, 2, 0], [1, 1, 0], 3)]
+        [(1, 1), (0, 0), (0, 1)]
+        """
+        groups = _checks.whole("n_attributes", n_attributes, 1, 1 << 24)
+        if np.shape(attributes) != np.shape(reports):
+            rule = f"have the shape of reports, {np.shape(reports)}"
+            raise InvalidArgumentError("attributes", rule, np.shape(attributes))
+        size = mechanism.n_outputs
+        place = _indexes("attributes", attributes, groups) * size
+        place = place + _indexes("reports", reports, size)
+        counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
+        return tuple(cls(mechanism.fingerprint, tuple(row)) for row in counts.tolist())
 
     @property
     def total(self) -> int:
@@ -67,10 +110,12 @@ class Tally:
     @staticmethod
     def sum(tallies: Iterable[Tally]) -> Tally:
         """Add up tallies of one mechanism (at least one)."""
-        first, *others = tallies
-        for tally in others:
-            first = first + tally
-        return first
+        result: Tally | None = None
+        for tally in tallies:
+            result = tally if result is None else result + tally
+        if result is None:
+            raise InvalidArgumentError("tallies", "have at least one tally", [])
+        return result
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -78,5 +123,53 @@ class Tally:
         if other.fingerprint != self.fingerprint:
             rule = f"be a tally of the same mechanism ({self.fingerprint[:12]})"
             raise InvalidArgumentError("tally", rule, other.fingerprint[:12])
+        if len(other.counts) != len(self.counts):
+            rule = f"have {len(self.counts)} counts"
+            raise InvalidArgumentError("tally", rule, len(other.counts))
         pairs = zip(self.counts, other.counts, strict=True)
         return Tally(self.fingerprint, tuple(a + b for a, b in pairs))
+
+    def to_json(self) -> str:
+        """Return the tally as a JSON document with a format version, on one line."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "fingerprint": self.fingerprint,
+                "counts": self.counts,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Tally:
+        """Read a tally from JSON.
+
+        Raises
+        ------
+        DocumentError
+            If the text is not such a document.
+        """
+        found = document.parse(text)
+        if found.get("format") != FORMAT:
+            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
+        if type(found.get("version")) is not int or found["version"] != VERSION:
+            raise DocumentError("version", f"be {VERSION}", found.get("version"))
+        if set(found) != _KEYS:
+            raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
+        if not isinstance(found["fingerprint"], str):
+            raise DocumentError("fingerprint", "be a string", found["fingerprint"])
+        counts = found["counts"]
+        if not isinstance(counts, list) or any(type(n) is not int or n < 0 for n in counts):
+            raise DocumentError("counts", "be a list of whole numbers, none negative", counts)
+        return cls(found["fingerprint"], tuple(counts))
+
+
+def _indexes(name: str, values: ArrayLike, size: int) -> NDArray[np.intp]:
+    """Return a flat array of indexes below `size`."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidArgumentError(name, "be whole numbers", values)
+    if array.size and not (array.min() >= 0 and array.max() < size):
+        bad = array.min() if array.min() < 0 else array.max()
+        raise InvalidArgumentError(name, f"be indexes from 0 to {size - 1}", int(bad))
+    return array.reshape(-1).astype(np.intp, copy=False)

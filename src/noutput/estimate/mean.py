@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from noutput import _checks
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.channel import check_tally
+from noutput.estimate.spread import spread_of_inputs
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
@@ -16,25 +19,106 @@ if TYPE_CHECKING:
 
 __all__ = ["MeanEstimate", "estimate_mean"]
 
+_KINDS = ("normal", "guaranteed")
+_SUBJECTS = ("population", "respondents")
+
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """An unbiased estimate of a mean, in the units of the bounds that it was made with."""
+    """An unbiased estimate of a mean, in the units of the bounds that it was made with.
+
+    Parameters
+    ----------
+    value : float
+    standard_error : float
+        For the mean of the population that the people were drawn from.
+    respondents_error : float
+        For the mean of just these people: never larger.
+    n_reports : int
+    report_range : float
+        The distance between the largest and the smallest number that a report can stand for.
+    """
 
     value: float
     standard_error: float
+    respondents_error: float
     n_reports: int
+    report_range: float
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the normal confidence interval for the mean of the population."""
+    def interval(
+        self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
+    ) -> tuple[float, float]:
+        r"""Return a confidence interval for the mean.
+
+        Parameters
+        ----------
+        level : float
+        kind : {"normal", "guaranteed"}
+            The normal interval covers the mean with a probability close to `level` from a few
+            hundred reports on. The guaranteed interval covers it with at least this probability
+            for any number of reports and any distribution; it is wider.
+        of : {"population", "respondents"}
+            The mean of the population that the people were drawn from, or of just these people.
+            The latter is known better: which people were drawn adds no error.
+
+        Notes
+        -----
+        The guaranteed interval is the empirical Bernstein bound on both sides: for n reports
+        with sample variance V within a range R, and :math:`\delta = 1 - \text{level}`, its half
+        width is
+
+        .. math:: \sqrt{2 V \ln(4 / \delta) / n} + \frac{7 R \ln(4 / \delta)}{3 (n - 1)} .
+
+        It holds for independent reports that need not be alike, so for both means; `of` does
+        not change it.
+
+        References
+        ----------
+        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample-variance penalization",
+        COLT, 10.48550/arXiv.0907.3740.
+        """
         if not 0.0 < level < 1.0:
             raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
-        half = NormalDist().inv_cdf(0.5 + level / 2.0) * self.standard_error
+        _checks.choice("kind", kind, _KINDS)
+        _checks.choice("of", of, _SUBJECTS)
+        if kind == "guaranteed":
+            half = self._bernstein(1.0 - level)
+        else:
+            error = self.standard_error if of == "population" else self.respondents_error
+            half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
         return self.value - half, self.value + half
 
+    def _bernstein(self, delta: float) -> float:
+        logarithm = math.log(4.0 / delta)
+        range_term = 7.0 * self.report_range * logarithm / (3.0 * (self.n_reports - 1))
+        return math.sqrt(2.0 * logarithm) * self.standard_error + range_term
 
-def estimate_mean(mechanism: TableMechanism, tally: Tally, bounds: Interval = UNIT) -> MeanEstimate:
-    """Estimate the mean of the people's numbers from their reports.
+    def poisoning_bound(self, forged: int) -> float:
+        """Return how far this many forged reports can have moved the estimate, at most.
+
+        Notes
+        -----
+        A forged report can stand for any number of the range whatever the person's own is, so
+        each moves the mean of n reports by at most the range divided by n:
+        :math:`2 a_N k / n` for k of them and outputs from :math:`-a_N` to :math:`a_N`.
+
+        Examples
+        --------
+        >>> MeanEstimate(0.0, 0.01, 0.01, 1000, 4.0).poisoning_bound(50)
+        0.2
+        """
+        count = _checks.whole("forged", forged, 0, self.n_reports)
+        return self.report_range * (count / self.n_reports)
+
+
+def estimate_mean(
+    mechanism: TableMechanism,
+    tally: Tally,
+    bounds: Interval = UNIT,
+    *,
+    people: int | None = None,
+) -> MeanEstimate:
+    r"""Estimate the mean of the people's numbers from their reports.
 
     Parameters
     ----------
@@ -44,12 +128,23 @@ def estimate_mean(mechanism: TableMechanism, tally: Tally, bounds: Interval = UN
         At least two reports of this mechanism.
     bounds : Interval
         The user's units; [-1, 1] by default.
+    people : int, optional
+        How many people took part, where only some of them, drawn at random, reported on this
+        attribute. They are the respondents then. By default all who took part reported.
 
     Notes
     -----
     Every report decodes to an unbiased estimate of one person's number, so their average is
-    unbiased. The standard error is the sample standard deviation of the decoded reports divided
-    by the square root of their number.
+    unbiased. Its variance is that of a decoded report divided by n, estimated by the sample
+    variance :math:`s^2`. This counts the noise of the mechanism and the spread of the numbers,
+    :math:`\sigma^2`; for the mean of just these people the second part is no error, and
+
+    .. math:: \frac{s^2 - \sigma^2}{n} + \frac{\sigma^2}{n}\left(1 - \frac{n}{\text{people}}\right)
+
+    remains, where the last factor is the share of the people who did not report on this
+    attribute. The spread is estimated from the counts as far as the table tells squares apart
+    (`noutput.estimate.spread`), never too large by design. Duchi's two outputs tell nothing
+    about it: there the two errors are equal.
 
     Examples
     --------
@@ -58,14 +153,23 @@ def estimate_mean(mechanism: TableMechanism, tally: Tally, bounds: Interval = UN
     >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), no.Interval(0, 10)).value
     10.0
     """
-    if tally.fingerprint != mechanism.fingerprint:
-        rule = f"be a tally of the mechanism {mechanism.fingerprint[:12]}"
-        raise InvalidArgumentError("tally", rule, tally.fingerprint[:12])
+    check_tally(mechanism, tally, mechanism.n_outputs)
     n = tally.total
     if n < 2:
         raise InvalidArgumentError("tally", "have at least two reports", n)
+    if people is not None and not _checks.whole("people", people, 1, 1 << 200) >= n:
+        raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
     outputs = mechanism.outputs.tolist()
-    mean = math.fsum(c * a for c, a in zip(tally.counts, outputs, strict=True)) / n
-    spread = math.fsum(c * (a - mean) ** 2 for c, a in zip(tally.counts, outputs, strict=True))
-    error = math.sqrt(spread / (n - 1) / n)
-    return MeanEstimate(bounds.from_unit(mean), error * bounds.half_width, n)
+    shares = [count / n for count in tally.counts]
+    mean = math.fsum(c * a for c, a in zip(shares, outputs, strict=True))
+    second = math.fsum(c * (a - mean) ** 2 for c, a in zip(shares, outputs, strict=True))
+    variance = second * (n / (n - 1))
+    known = spread_of_inputs(mechanism, shares, mean, variance)
+    known *= n / (n if people is None else people)
+    return MeanEstimate(
+        bounds.from_unit(mean),
+        math.sqrt(variance / n) * bounds.half_width,
+        math.sqrt(max(variance - known, 0.0) / n) * bounds.half_width,
+        n,
+        (outputs[-1] - outputs[0]) * bounds.half_width,
+    )

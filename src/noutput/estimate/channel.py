@@ -1,0 +1,112 @@
+"""What the estimators share: counts as arrays, and the matrix from bins to outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.tally import Tally
+
+__all__ = ["Array", "Channel", "Counts", "check_tally", "supported", "transition_matrix"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+class Channel(Protocol):
+    """What a mechanism must offer for the distribution to be estimated from its reports."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What ties tallies to the mechanism."""
+
+    def transition(self, bins: int = 64) -> Array:
+        """Return P(output | x uniform in a bin), of shape (bins, outputs)."""
+
+    def probabilities(self, x: ArrayLike) -> Array:
+        """Return P(output | x), of shape ``x.shape + (outputs,)``."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Several tallies of one mechanism as arrays.
+
+    Parameters
+    ----------
+    shares : array of shape (B, J)
+        The share of every output in a tally; every row adds up to 1.
+    totals : array of shape (B,)
+        How many reports each tally has, as floats.
+    """
+
+    shares: Array
+    totals: Array
+
+    @classmethod
+    def of(cls, tallies: Sequence[Tally]) -> Counts:
+        """Convert tallies; whole numbers of any size are rounded once, as shares."""
+        totals = [tally.total for tally in tallies]
+        for index, total in enumerate(totals):
+            if total < 1:
+                raise InvalidArgumentError(f"tally[{index}]", "have at least one report", total)
+        pairs = zip(tallies, totals, strict=True)
+        shares = [[count / total for count in tally.counts] for tally, total in pairs]
+        return cls(np.array(shares, np.float64), np.array(totals, np.float64))
+
+    def __len__(self) -> int:
+        return len(self.totals)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A mechanism is known by its fingerprint, so equal ones share a matrix."""
+
+    fingerprint: str
+    bins: int
+    channel: Channel = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _matrix(key: _Key) -> Array:
+    theta = np.array(key.channel.transition(key.bins), np.float64, order="C")
+    theta.flags.writeable = False
+    return theta
+
+
+def transition_matrix(channel: Channel, bins: int) -> Array:
+    """Return the mechanism's transition matrix (read-only), computed once and remembered."""
+    return _matrix(_Key(channel.fingerprint, bins, channel))
+
+
+def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
+    """Refuse a tally of another mechanism."""
+    if tally.fingerprint != channel.fingerprint:
+        rule = f"be a tally of the mechanism {channel.fingerprint[:12]}"
+        raise InvalidArgumentError("tally", rule, tally.fingerprint[:12])
+    if len(tally.counts) != n_outputs:
+        raise InvalidArgumentError("tally", f"have {n_outputs} counts", len(tally.counts))
+
+
+def supported(shares: Array, theta: Array) -> tuple[Array, Array]:
+    """Leave out the outputs that never happen, so that no logarithm of zero is taken.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If such an output was counted.
+    """
+    possible = theta.max(axis=0) > 0.0
+    if possible.all():
+        return shares, theta
+    wrong = np.flatnonzero((shares > 0.0).any(axis=0) & ~possible)
+    if wrong.size:
+        rule = "have no count of an output whose probability is zero"
+        raise InvalidArgumentError("tally", rule, f"output {wrong[0]}")
+    return shares[:, possible], np.ascontiguousarray(theta[:, possible])

@@ -1,0 +1,343 @@
+"""The distribution of numbers that nobody may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+from noutput.estimate import gaussian, methods
+from noutput.estimate.channel import (
+    Array,
+    Channel,
+    Counts,
+    check_tally,
+    supported,
+    transition_matrix,
+)
+from noutput.estimate.fit import mean_log_likelihood
+from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
+from noutput.interval import UNIT, Interval
+from noutput.tally import Tally
+
+__all__ = ["DistributionEstimate", "estimate_distribution"]
+
+MAX_BINS = 4096
+_LARGEST_DRAW = 1 << 62
+
+Statistic: TypeAlias = Callable[["DistributionEstimate"], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionEstimate:
+    """A histogram of equal bins, in the units of the bounds that it was made with.
+
+    Parameters
+    ----------
+    probabilities : array of shape (bins,)
+        They add up to 1 (read-only).
+    bounds : Interval
+        What the bins divide.
+    method : str
+        "em", "ems", "mle" or "gp".
+    tolerance : float or "auto"
+    iterations : int
+        Steps of the method (for gp, of all kernels together).
+    converged : bool
+        Whether the method's rule was met before its limit of steps.
+    log_likelihood : float
+        Of all reports, without the multinomial coefficient.
+    n_reports : int
+    """
+
+    probabilities: Array
+    bounds: Interval
+    method: str
+    tolerance: methods.Tolerance
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    n_reports: int
+    _channel: Channel = field(repr=False)
+    _tally: Tally = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.probabilities.flags.writeable = False
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.probabilities)
+
+    @cached_property
+    def edges(self) -> Array:
+        """The ends of the bins, from the lower to the upper bound."""
+        return np.linspace(self.bounds.lower, self.bounds.upper, self.bins + 1)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the histogram, with every bin at its center.
+
+        `estimate_mean` is unbiased and should be preferred for the mean alone.
+        """
+        return float(self.probabilities @ self._centers)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the histogram, with every bin at its center."""
+        return float(self.probabilities @ (self._centers - self.mean) ** 2)
+
+    @overload
+    def cdf(self, x: float) -> float: ...
+    @overload
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float: ...
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float:
+        """Return the share of numbers up to x; linear inside a bin."""
+        result: Array = np.asarray(np.interp(np.asarray(x, np.float64), self.edges, self._sums))
+        return result if result.ndim else float(result)
+
+    @overload
+    def quantile(self, q: float) -> float: ...
+    @overload
+    def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float: ...
+    def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float:
+        """Return the smallest x with a share of q at or below it; linear inside a bin."""
+        wanted = np.asarray(q, np.float64)
+        if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
+            raise InvalidArgumentError("q", "lie between 0 and 1", q)
+        sums = self._sums
+        right = np.clip(np.searchsorted(sums, wanted, side="left"), 1, self.bins)
+        height = np.asarray(sums[right] - sums[right - 1])
+        # an empty first bin is passed over in one step: only q = 0 finds it
+        share = (wanted - sums[right - 1]) / np.where(height > 0.0, height, 1.0)
+        result: Array = np.asarray(self.edges[right - 1] + share * (self.edges[1] - self.edges[0]))
+        return result if result.ndim else float(result)
+
+    def sample(self, size: int, rng: np.random.Generator | None = None) -> Array:
+        """Draw numbers from the histogram, uniform inside a bin (not for secrets)."""
+        count = _checks.whole("size", size, 0, 1 << 40)
+        generator = np.random.default_rng() if rng is None else rng
+        place = generator.choice(self.bins, count, p=self.probabilities)
+        width = (self.bounds.upper - self.bounds.lower) / self.bins
+        return np.asarray(self.edges[place] + width * generator.random(count))
+
+    def interval(
+        self,
+        statistic: str | Statistic = "probabilities",
+        level: float = 0.95,
+        *,
+        replicates: int = 200,
+        rng: np.random.Generator | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the ends of an interval for a statistic of the distribution.
+
+        Parameters
+        ----------
+        statistic : {"probabilities", "cdf", "mean", "variance"} or callable
+            "cdf" is taken at the upper ends of the bins. A callable gets an estimate and returns
+            a number or an array, such as ``lambda e: e.quantile([0.25, 0.5, 0.75])``.
+        level : float
+        replicates : int
+            How many histograms are drawn.
+        rng : numpy Generator, optional
+            For a reproducible result.
+
+        Notes
+        -----
+        Under em, ems and mle this is the parametric bootstrap: counts are drawn again from the
+        fitted histogram, the method is run on all of them at once, and the spread of the
+        statistic around its fitted value is turned around it (the basic interval, which
+        corrects for the bias of the method where the percentile interval would double it).
+        Under gp the histograms are drawn from the posterior and the interval is credible. In
+        both cases the ends for probabilities and shares are kept within [0, 1].
+        """
+        if not 0.0 < level < 1.0:
+            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        size = _checks.whole("replicates", replicates, 2, 1 << 20)
+        compute = _statistic(statistic)
+        draws = self._draws(size, np.random.default_rng() if rng is None else rng)
+        values = np.array([compute(self._with(row)) for row in draws], np.float64)
+        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        low, high = np.quantile(values, tails, axis=0)
+        if self.method != "gp":
+            center = np.asarray(compute(self), np.float64)
+            low, high = 2.0 * center - high, 2.0 * center - low
+        if statistic in ("probabilities", "cdf"):
+            return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        return (np.maximum(low, 0.0), high) if statistic == "variance" else (low, high)
+
+    @cached_property
+    def goodness_of_fit(self) -> GoodnessOfFit:
+        """Whether the counts are plausible under any distribution; computed at first use."""
+        return goodness_of_fit(self._channel, self._tally, rng=np.random.default_rng(0))
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of `goodness_of_fit`: small where reports were forged."""
+        return self.goodness_of_fit.p_value
+
+    @cached_property
+    def _sums(self) -> Array:
+        """The shares below all edges, from 0 to 1."""
+        sums = np.concatenate([[0.0], np.cumsum(self.probabilities)])
+        result: Array = sums / sums[-1]
+        return result
+
+    @cached_property
+    def _centers(self) -> Array:
+        result: Array = (self.edges[1:] + self.edges[:-1]) / 2.0
+        return result
+
+    def _with(self, probabilities: Array) -> DistributionEstimate:
+        return DistributionEstimate(
+            probabilities,
+            self.bounds,
+            self.method,
+            self.tolerance,
+            self.iterations,
+            self.converged,
+            self.log_likelihood,
+            self.n_reports,
+            self._channel,
+            self._tally,
+        )
+
+    def _draws(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw histograms: from the posterior under gp, else fits to counts drawn again."""
+        counts = Counts.of([self._tally])
+        shares, theta = supported(counts.shares, transition_matrix(self._channel, self.bins))
+        if self.method == "gp":
+            return gaussian.draw(shares[0], counts.totals[0], theta, size, rng)
+        chances = self.probabilities @ theta
+        total = min(self.n_reports, _LARGEST_DRAW)
+        again = rng.multinomial(total, chances / chances.sum(), size=size) / total
+        drawn = Counts(again, np.full(size, float(total)))
+        return methods.fit(drawn, theta, self.method, self.tolerance).probabilities
+
+
+def _statistic(statistic: str | Statistic) -> Statistic:
+    if callable(statistic):
+        return statistic
+    known: dict[str, Statistic] = {
+        "probabilities": lambda estimate: estimate.probabilities,
+        "cdf": lambda estimate: np.cumsum(estimate.probabilities),
+        "mean": lambda estimate: estimate.mean,
+        "variance": lambda estimate: estimate.variance,
+    }
+    return known[_checks.choice("statistic", statistic, known)]
+
+
+@overload
+def estimate_distribution(
+    mechanism: Channel,
+    tally: Tally,
+    bins: int = 64,
+    method: str = "em",
+    *,
+    tolerance: methods.Tolerance = "auto",
+    bounds: Interval = UNIT,
+) -> DistributionEstimate: ...
+@overload
+def estimate_distribution(
+    mechanism: Channel,
+    tally: Sequence[Tally],
+    bins: int = 64,
+    method: str = "em",
+    *,
+    tolerance: methods.Tolerance = "auto",
+    bounds: Interval = UNIT,
+) -> list[DistributionEstimate]: ...
+def estimate_distribution(
+    mechanism: Channel,
+    tally: Tally | Sequence[Tally],
+    bins: int = 64,
+    method: str = "em",
+    *,
+    tolerance: methods.Tolerance = "auto",
+    bounds: Interval = UNIT,
+) -> DistributionEstimate | list[DistributionEstimate]:
+    r"""Estimate the distribution of the people's numbers from their reports.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism, or any mechanism with a transition matrix
+        What made the reports.
+    tally : Tally or sequence of tallies
+        At least one report each. A sequence is fitted at once, much faster than one by one, with
+        the same results.
+    bins : int
+        How many equal bins divide the bounds.
+    method : {"em", "ems", "mle", "gp"}
+        EM from the uniform start; EM with smoothing; the maximum of the likelihood; the
+        Gaussian-process estimator (the most accurate on real data, see the notes).
+    tolerance : float or "auto"
+        For em and ems, stop when an iteration changes the mean log-likelihood a report by no
+        more; 1e-5 is the paper's rule, "auto" is :math:`0.01 / m` for m reports. For mle, how
+        far below the maximum the mean log-likelihood may end ("auto": 1e-9).
+    bounds : Interval
+        The user's units; [-1, 1] by default.
+
+    Returns
+    -------
+    DistributionEstimate, or a list of them for a sequence
+
+    Notes
+    -----
+    Every method works on the counts and on :math:`\Theta_{ij} = P(\text{output } j \mid x
+    \text{ uniform in bin } i)`. Stopping EM early keeps the histogram smooth. The noise in the
+    mean log-likelihood shrinks as :math:`1/m`, so the right moment to stop does too: a fixed
+    tolerance stops too early with many reports. See `noutput.estimate.em`,
+    `noutput.estimate.maximum` and `noutput.estimate.gaussian` for the methods.
+
+    References
+    ----------
+    Dempster, Laird and Rubin (1977), 10.1111/j.2517-6161.1977.tb01600.x; Li et al. (2020),
+    10.1145/3318464.3389700.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (300, 700))
+    >>> estimate = no.estimate_distribution(m, tally, bounds=no.Interval(0, 10))
+    >>> round(estimate.mean, 1)
+    8.9
+    >>> bool(estimate.quantile(0.25) < estimate.quantile(0.75))
+    True
+    """
+    count = _checks.whole("bins", bins, 2, MAX_BINS)
+    _checks.choice("method", method, methods.METHODS)
+    rule = methods.check_tolerance(method, tolerance)
+    theta = transition_matrix(mechanism, count)
+    stack = [tally] if isinstance(tally, Tally) else list(tally)
+    for one in stack:
+        check_tally(mechanism, one, theta.shape[1])
+    if not stack:
+        return []
+    counts = Counts.of(stack)
+    shares, theta = supported(counts.shares, theta)
+    counts = Counts(shares, counts.totals)
+    found = methods.fit(counts, theta, method, rule)
+    likelihood = mean_log_likelihood(shares, found.probabilities, theta) * counts.totals
+    estimates = [
+        DistributionEstimate(
+            found.probabilities[row].copy(),
+            bounds,
+            method,
+            rule,
+            int(found.iterations[row]),
+            bool(found.converged[row]),
+            float(likelihood[row]),
+            one.total,
+            mechanism,
+            one,
+        )
+        for row, one in enumerate(stack)
+    ]
+    return estimates[0] if isinstance(tally, Tally) else estimates

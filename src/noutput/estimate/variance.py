@@ -1,0 +1,100 @@
+"""The variance of numbers that nobody may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+from noutput.interval import UNIT, Interval
+
+if TYPE_CHECKING:
+    from noutput.estimate.channel import Channel
+    from noutput.estimate.methods import Tolerance
+    from noutput.tally import Tally
+
+__all__ = ["VarianceEstimate", "estimate_variance"]
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceEstimate:
+    """An estimate of a variance, in the square of the units of the bounds.
+
+    Parameters
+    ----------
+    value : float
+    distribution : DistributionEstimate
+        What it was computed from.
+    """
+
+    value: float
+    distribution: DistributionEstimate = field(repr=False)
+
+    @property
+    def standard_deviation(self) -> float:
+        """The square root of the variance, in the units of the bounds."""
+        return float(np.sqrt(self.value))
+
+    @property
+    def n_reports(self) -> int:
+        """How many reports were counted."""
+        return self.distribution.n_reports
+
+    def interval(
+        self,
+        level: float = 0.95,
+        *,
+        replicates: int = 200,
+        rng: np.random.Generator | None = None,
+    ) -> tuple[float, float]:
+        """Return an interval for the variance; see `DistributionEstimate.interval`."""
+        low, high = self.distribution.interval("variance", level, replicates=replicates, rng=rng)
+        return float(low), float(high)
+
+
+def estimate_variance(
+    mechanism: Channel,
+    tally: Tally,
+    bounds: Interval = UNIT,
+    *,
+    bins: int = 64,
+    method: str = "gp",
+    tolerance: Tolerance = "auto",
+) -> VarianceEstimate:
+    r"""Estimate the variance of the people's numbers from their reports.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism, or any mechanism with a transition matrix
+        What made the reports.
+    tally : Tally
+        Reports of this mechanism.
+    bounds : Interval
+        The user's units; [-1, 1] by default.
+    bins, method, tolerance
+        How the distribution is estimated; see `estimate_distribution`. The default method, gp,
+        has the smallest error of the variance in our trials and the most honest intervals;
+        ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate.
+
+    Notes
+    -----
+    The variance of the estimated histogram :math:`\pi` with every bin at its center
+    :math:`x_i`: :math:`\sum_i \pi_i (x_i - \sum_k \pi_k x_k)^2`. All methods start from or prefer
+    flat histograms, so with few reports or a small epsilon the variance of a narrow
+    distribution is overestimated.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> estimate = no.estimate_variance(m, no.Tally(m.fingerprint, (400, 600)))
+    >>> low, high = estimate.interval(rng=np.random.default_rng(7))
+    >>> low < estimate.value < high
+    True
+    """
+    found = estimate_distribution(
+        mechanism, tally, bins, method, tolerance=tolerance, bounds=bounds
+    )
+    return VarianceEstimate(found.variance, found)
