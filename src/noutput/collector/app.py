@@ -1,0 +1,143 @@
+"""The application: all routes, one way to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from noutput.collector.extras import require
+
+require("fastapi")
+
+from fastapi import FastAPI, Request  # noqa: E402
+from fastapi.exceptions import RequestValidationError  # noqa: E402
+from fastapi.openapi.utils import get_openapi  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+from starlette.responses import Response  # noqa: E402
+from starlette.routing import Route  # noqa: E402
+
+from noutput import __version__  # noqa: E402
+from noutput.collector import admin, public  # noqa: E402
+from noutput.collector.body import ClientGoneError  # noqa: E402
+from noutput.collector.clock import Clock, system_clock  # noqa: E402
+from noutput.collector.guard import Guard  # noqa: E402
+from noutput.collector.limits import Limits  # noqa: E402
+from noutput.collector.openapi import add_reports_route  # noqa: E402
+from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render  # noqa: E402
+from noutput.collector.reports import ReportsRoute  # noqa: E402
+from noutput.collector.services import Services, unavailable  # noqa: E402
+from noutput.collector.store.interface import Store, UnavailableError  # noqa: E402
+
+__all__ = ["create_app"]
+
+_FRAMEWORK = {404: "not-found", 405: "method-not-allowed"}
+
+
+def create_app(
+    store: Store, *, clock: Clock = system_clock, limits: Limits | None = None
+) -> FastAPI:
+    """Make a collector over a store.
+
+    Parameters
+    ----------
+    store : Store
+        From `open_store`; the caller closes it after the application ended.
+    clock : callable
+        Says what time it is, for opening and closing times.
+    limits : Limits, optional
+
+    Guarantees
+    ----------
+    Addresses, user agents and other heads of requests are neither stored nor logged. Of a
+    report, its id and one more in a count are kept.
+    """
+    services = Services(store, clock, limits or Limits())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        services.writer.start()
+        yield
+        await services.writer.stop()
+
+    app = FastAPI(
+        title="noutput collector", version=__version__, lifespan=lifespan,
+        docs_url=None, redoc_url=None, redirect_slashes=False,
+        summary="Counts private reports, each once, and estimates what they say.",
+    )  # fmt: skip
+    app.state.services = services
+    # The route that everybody calls comes first.
+    app.router.routes.insert(
+        0, Route("/campaigns/{id}/reports", ReportsRoute(services), methods=["POST"])
+    )
+    app.include_router(public.router)
+    app.include_router(admin.router)
+    _answer_errors(app, services)
+    _describe(app)
+    app.add_middleware(Guard, services=services)
+    return app
+
+
+def _answer_errors(app: FastAPI, services: Services) -> None:
+    def answer(error: ProblemError) -> Response:
+        services.metrics.refused[error.problem.name] += 1
+        content = render(error.problem, error.detail)
+        return Response(content, error.problem.status, error.headers, PROBLEM_TYPE)
+
+    async def on_problem(_: Request, error: Exception) -> Response:
+        assert isinstance(error, ProblemError)  # noqa: S101 (registered for this type)
+        return answer(error)
+
+    async def on_framework(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 400
+        detail = f"{request.method} is not possible at {request.url.path[:200]!r}"
+        headers = dict(getattr(error, "headers", None) or {})
+        return answer(ProblemError(_FRAMEWORK.get(status, "bad-request"), detail, headers))
+
+    async def on_validation(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return answer(ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
+
+    async def on_unavailable(_: Request, __: Exception) -> Response:
+        return answer(unavailable())
+
+    async def on_gone(_: Request, __: Exception) -> Response:
+        return Response(status_code=400)  # nobody is there to read it
+
+    async def on_mistake(_: Request, __: Exception) -> Response:
+        return answer(ProblemError("internal-error", "see the log of the collector"))
+
+    app.add_exception_handler(ProblemError, on_problem)
+    app.add_exception_handler(HTTPException, on_framework)
+    app.add_exception_handler(RequestValidationError, on_validation)
+    app.add_exception_handler(UnavailableError, on_unavailable)
+    app.add_exception_handler(ClientGoneError, on_gone)
+    app.add_exception_handler(Exception, on_mistake)
+
+
+def _describe(app: FastAPI) -> None:
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title=app.title, version=app.version, summary=app.summary,
+                openapi_version="3.1.0", routes=app.routes,
+            )  # fmt: skip
+            _drop_validation_errors(document)
+            add_reports_route(document)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _drop_validation_errors(document: dict[str, Any]) -> None:
+    """Leave out the framework's own form of errors, which is never sent."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            answer = operation["responses"].get("422", {})
+            if "HTTPValidationError" in str(answer.get("content", "")):
+                del operation["responses"]["422"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        document.get("components", {}).get("schemas", {}).pop(name, None)

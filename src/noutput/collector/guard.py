@@ -1,0 +1,44 @@
+"""What every request passes first."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from noutput.collector.limits import RateLimiter
+from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+from noutput.collector.services import Services
+
+__all__ = ["Guard"]
+
+
+class Guard:
+    """Refuses clients that send too many requests."""
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        self._app = app
+        self._metrics = services.metrics
+        limits = services.limits
+        self._limiter = RateLimiter(limits.requests_per_second, limits.burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 429."""
+        if scope["type"] == "http":
+            client = scope.get("client")
+            seconds = self._limiter.wait(client[0] if client else "")
+            if seconds:
+                await self._refuse(seconds, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _refuse(self, seconds: int, send: Send) -> None:
+        problem = PROBLEMS["too-many-requests"]
+        self._metrics.refused[problem.name] += 1
+        content = render(problem, f"wait {seconds} s")
+        headers = [
+            (b"content-type", PROBLEM_TYPE.encode()),
+            (b"content-length", b"%d" % len(content)),
+            (b"retry-after", b"%d" % seconds),
+        ]
+        start = {"type": "http.response.start", "status": problem.status, "headers": headers}
+        await send(start)
+        await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,106 @@
+"""HTTP on a connection, with limits on the head of a request that uvicorn does not have."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from noutput.collector.limits import Limits
+from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+
+__all__ = ["limited_protocol"]
+
+
+def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """Return a protocol for uvicorn that keeps to the limits."""
+
+    class LimitedProtocol(_LimitedProtocol):
+        header_bytes = limits.header_bytes
+        header_seconds = limits.header_seconds
+
+    return LimitedProtocol
+
+
+class _LimitedProtocol(HttpToolsProtocol):
+    """Closes connections whose next request's head is too large or too slow.
+
+    The time begins with the connection, and with the first byte of every further request.
+    """
+
+    header_bytes: int
+    header_seconds: float
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._in_head = True
+        self._head_bytes = 0
+        self._header_sum = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        # What came with the end of a head may belong to the body: only heads that go on count.
+        if self._in_head and self._head_bytes > self.header_bytes:
+            self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        self._head_bytes = 0
+        self._header_sum = 0
+        if self._timer is None:
+            self._start_timer()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._header_sum += len(name) + len(value) + 4
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop_timer()
+        if self._header_sum + len(self.url) > self.header_bytes:
+            self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
+            raise ValueError("the head is too large")  # ends the parser
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse("bad-request", msg)
+
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.header_seconds, self._too_slow)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        self._timer = None
+        detail = f"the head did not arrive within {self.header_seconds:g} seconds"
+        self._refuse("request-timeout", detail)
+
+    def _refuse(self, name: str, detail: str) -> None:
+        """Answer outside of the application, and close."""
+        if self.transport.is_closing():
+            return
+        self._stop_timer()
+        problem = PROBLEMS[name]
+        content = render(problem, detail)
+        head = (
+            f"HTTP/1.1 {problem.status} {name}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
+            f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+        self.transport.close()

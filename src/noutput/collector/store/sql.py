@@ -1,0 +1,297 @@
+"""What SQLite and PostgreSQL have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from noutput.collector.store import schema
+from noutput.collector.store.interface import (
+    CampaignRow,
+    Cells,
+    ConflictError,
+    Outcome,
+    Submission,
+    TokenRow,
+    UnavailableError,
+)
+
+__all__ = ["Group", "SqlStore", "groups"]
+
+_ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
+_TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
+_count_more = (
+    update(schema.counts)
+    .where(
+        schema.counts.c.campaign == bindparam("campaign_key"),
+        schema.counts.c.cell == bindparam("at_cell"),
+    )
+    .values(reports=schema.counts.c.reports + bindparam("more"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All reports of one campaign in a group of submissions.
+
+    Parameters
+    ----------
+    key : int
+        The campaign's number.
+    places : list of int
+        Which submissions they come from.
+    ends : list of int
+        Where in `ids` each of these submissions ends.
+    ids : bytes
+    cells : array of int32
+    """
+
+    key: int
+    places: list[int]
+    ends: list[int]
+    ids: bytes
+    cells: np.ndarray[tuple[int], np.dtype[np.int32]]
+
+    def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
+        """Return each cell with new reports, and how many, in the order of cells."""
+        found = np.bincount(self.cells[new])
+        cells = np.flatnonzero(found)
+        return list(zip(cells.tolist(), found[cells].tolist(), strict=True))
+
+    def outcomes(
+        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Return what became of each submission."""
+        sums = np.concatenate(([0], np.cumsum(new)))[self.ends].tolist()
+        before = start = 0
+        for place, end, total in zip(self.places, self.ends, sums, strict=True):
+            accepted = total - before
+            yield place, Outcome(accepted, end - start - accepted)
+            before, start = total, end
+
+
+def groups(submissions: Sequence[Submission]) -> list[Group]:
+    """Bring the submissions of every campaign together, in the order of their numbers."""
+    places: dict[int, list[int]] = {}
+    for place, submission in enumerate(submissions):
+        places.setdefault(submission.key, []).append(place)
+    result = []
+    for key in sorted(places):
+        members = [submissions[place] for place in places[key]]
+        ends = np.cumsum([member.count for member in members]).tolist()
+        cells = np.frombuffer(b"".join(member.cells for member in members), Cells)
+        ids = b"".join(member.ids for member in members)
+        result.append(Group(key, places[key], ends, ids, cells))
+    return result
+
+
+class SqlStore(ABC):
+    """A store on a database that speaks SQL; see `Store`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        with self._write() as connection:
+            self._lock_schema(connection)
+            schema.upgrade(connection)
+
+    @abstractmethod
+    def _lock_schema(self, connection: Connection) -> None:
+        """Let one process at a time bring the tables up to date."""
+
+    @abstractmethod
+    def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
+        """Say which campaigns exist and are not closed, and keep it so until the commit."""
+
+    @abstractmethod
+    def _remember(
+        self, connection: Connection, group: Group
+    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Keep the ids of a group; say which are new."""
+
+    @abstractmethod
+    def ids(self, key: int) -> Iterator[bytes]:
+        """Return all counted ids of a campaign in pieces of whole ids."""
+
+    def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Count reports; None where the campaign is gone or closed by hand."""
+        result: list[Outcome | None] = [None] * len(submissions)
+        with self._write() as connection:
+            waiting = groups(submissions)
+            open_keys = self._open_keys(connection, [group.key for group in waiting])
+            more: list[dict[str, int]] = []
+            for group in waiting:
+                if group.key not in open_keys:
+                    continue
+                new = self._remember(connection, group)
+                for place, outcome in group.outcomes(new):
+                    result[place] = outcome
+                more += [
+                    {"campaign_key": group.key, "at_cell": cell, "more": number}
+                    for cell, number in group.count(new)
+                ]
+            if more:
+                connection.execute(_count_more, more)
+        return result
+
+    def create(self, id: str, fingerprint: str, document: str, now: str) -> tuple[CampaignRow, bool]:
+        """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
+        row = CampaignRow(0, id, fingerprint, document, now, None)
+        found = self.campaign(id)
+        if found is None:
+            try:
+                return self.restore(row, {}, iter(())), True
+            except ConflictError:  # another process was faster
+                found = self.campaign(id)
+        if found is None or found.fingerprint != fingerprint:
+            raise ConflictError(f"a campaign {id!r} with another fingerprint exists")
+        return found, False
+
+    def campaigns(self) -> list[CampaignRow]:
+        """Return all campaigns in the order of their creation."""
+        query = select(*_ROWS).order_by(schema.campaigns.c.key)
+        with self._read() as connection:
+            return [CampaignRow(*row) for row in connection.execute(query)]
+
+    def campaign(self, id: str) -> CampaignRow | None:
+        """Return one campaign."""
+        with self._read() as connection:
+            return self._campaign(connection, id)
+
+    def _campaign(self, connection: Connection, id: str) -> CampaignRow | None:
+        query = select(*_ROWS).where(schema.campaigns.c.id == id)
+        row = connection.execute(query).first()
+        return None if row is None else CampaignRow(*row)
+
+    def close_campaign(self, id: str, now: str) -> CampaignRow | None:
+        """Count no more reports of a campaign; keep the first closing time."""
+        table = schema.campaigns
+        with self._write() as connection:
+            change = update(table).where(table.c.id == id, table.c.closed.is_(None))
+            connection.execute(change.values(closed=now))
+            return self._campaign(connection, id)
+
+    def delete(self, id: str) -> bool:
+        """Forget a campaign with its counts and ids."""
+        with self._write() as connection:
+            gone = connection.execute(delete(schema.campaigns).where(schema.campaigns.c.id == id))
+            return gone.rowcount > 0
+
+    def counts(self, key: int) -> dict[int, int]:
+        """Return the count of every cell with a report."""
+        table = schema.counts
+        query = select(table.c.cell, table.c.reports).where(
+            table.c.campaign == key, table.c.reports > 0
+        )
+        with self._read() as connection:
+            return {cell: reports for cell, reports in connection.execute(query)}
+
+    def totals(self) -> dict[int, int]:
+        """Return the number of reports of every campaign with a report."""
+        table = schema.counts
+        query = select(table.c.campaign, func.sum(table.c.reports)).group_by(table.c.campaign)
+        with self._read() as connection:
+            return {key: int(total) for key, total in connection.execute(query) if total}
+
+    def restore(
+        self, row: CampaignRow, counts: dict[int, int], ids: Iterator[bytes]
+    ) -> CampaignRow:
+        """Keep a campaign that comes from elsewhere; `row.key` is not used."""
+        values = {name: getattr(row, name) for name in CampaignRow.__slots__ if name != "key"}
+        with self._write() as connection:
+            try:
+                table = schema.campaigns
+                added = insert(table).values(values).returning(table.c.key)
+                key = connection.execute(added).scalar_one()
+            except IntegrityError:
+                raise ConflictError(f"a campaign {row.id!r} exists") from None
+            self._add_cells(connection, key, row, counts)
+            for piece in ids:
+                cells = np.zeros(len(piece) // 16, np.int32)
+                self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
+            found = self._campaign(connection, row.id)
+        if found is None:
+            raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
+        return found
+
+    def _add_cells(
+        self, connection: Connection, key: int, row: CampaignRow, counts: dict[int, int]
+    ) -> None:
+        """Make a row for every cell, so that counting is always an update."""
+        from noutput.campaign.campaign import Campaign
+
+        campaign = Campaign.from_json(row.document)
+        size = len(campaign.attributes) * campaign.table.n_outputs
+        cells = [
+            {"campaign": key, "cell": cell, "reports": counts.get(cell, 0)} for cell in range(size)
+        ]
+        connection.execute(insert(schema.counts), cells)
+
+    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
+        """Keep a token; with `first`, only where there is no admin token yet."""
+        table = schema.tokens
+        with self._write() as connection:
+            if first:
+                self._lock_schema(connection)
+                known = select(func.count()).select_from(table).where(table.c.kind == "admin")
+                if connection.execute(known).scalar_one():
+                    return False
+            values = dict(zip(TokenRow.__slots__, astuple(row), strict=True))
+            connection.execute(insert(table).values(values))
+        return True
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens."""
+        query = select(*_TOKENS).order_by(schema.tokens.c.created, schema.tokens.c.id)
+        with self._read() as connection:
+            return [TokenRow(*row) for row in connection.execute(query)]
+
+    def token(self, id: str) -> TokenRow | None:
+        """Return one token."""
+        with self._read() as connection:
+            row = connection.execute(select(*_TOKENS).where(schema.tokens.c.id == id)).first()
+            return None if row is None else TokenRow(*row)
+
+    def delete_token(self, id: str) -> bool:
+        """Forget a token."""
+        with self._write() as connection:
+            gone = connection.execute(delete(schema.tokens).where(schema.tokens.c.id == id))
+            return gone.rowcount > 0
+
+    def ping(self) -> None:
+        """Raise `UnavailableError` where the database cannot be reached."""
+        with self._read() as connection:
+            connection.execute(select(1))
+
+    def close(self) -> None:
+        """Give back all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _read(self, **options: Any) -> Iterator[Connection]:
+        with _translated(), self._engine.connect() as connection:
+            yield connection.execution_options(**options)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with _translated(), self._engine.connect() as connection:
+            with connection.execution_options(write=True).begin():
+                yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn errors of the driver into `UnavailableError`."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (DBAPIError, SQLAlchemyError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise UnavailableError(f"the database is unavailable: {cause}") from error

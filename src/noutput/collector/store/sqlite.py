@@ -1,0 +1,128 @@
+"""The embedded default: one file, one writer at a time, thousands of reports a commit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select
+from sqlalchemy.engine import URL
+
+from noutput.collector.ids import IdSet
+from noutput.collector.store.interface import CampaignRow
+from noutput.collector.store.schema import campaigns, id_runs
+from noutput.collector.store.sql import Group, SqlStore
+
+__all__ = ["SqliteStore"]
+
+_BUSY_SECONDS = 30.0
+_PIECE = 1 << 20
+_states = select(campaigns.c.key).where(campaigns.c.closed.is_(None))
+
+
+class SqliteStore(SqlStore):
+    """A store in one SQLite file.
+
+    Notes
+    -----
+    The ids that one commit counted are one sorted row of `id_runs`: 16 bytes a report, written
+    in sequence, where an index over random ids would touch a page for every report. Which ids
+    are known is asked of an `IdSet` in memory. Inside every writing transaction it first takes
+    in all rows that it has not seen, so it is right after a crash and where another process
+    wrote to the file meanwhile; after a transaction that failed it is made anew.
+
+    Guarantees
+    ----------
+    As in `Store`. A commit is durable before `add` returns: write-ahead log with
+    ``synchronous=FULL``. Ids are sorted inside a row, so the file does not keep their order.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._known: dict[int, tuple[int, IdSet]] = {}
+        self._writing = threading.RLock()
+        super().__init__(_engine(url))
+
+    def _lock_schema(self, connection: Connection) -> None:
+        """Nothing to do: a writing transaction has the whole file for itself."""
+
+    def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
+        wanted = _states.where(campaigns.c.key.in_(keys))
+        return set(connection.execute(wanted).scalars())
+
+    def _remember(
+        self, connection: Connection, group: Group
+    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        sequence, known = self._known.pop(group.key, None) or (0, IdSet())
+        unseen = (
+            select(id_runs.c.sequence, id_runs.c.ids)
+            .where(id_runs.c.campaign == group.key, id_runs.c.sequence > sequence)
+            .order_by(id_runs.c.sequence)
+        )
+        for sequence, ids in connection.execution_options(stream_results=True).execute(unseen):
+            known.add(ids)
+        new = known.add(group.ids)
+        if new.any():
+            fresh = np.sort(np.frombuffer(group.ids, "S16")[new]).tobytes()
+            added = insert(id_runs).values(campaign=group.key, ids=fresh)
+            sequence = connection.execute(added.returning(id_runs.c.sequence)).scalar_one()
+        self._known[group.key] = sequence, known
+        return new
+
+    def ids(self, key: int) -> Iterator[bytes]:
+        """Return all counted ids of a campaign in pieces of whole ids."""
+        query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
+        with self._read() as connection:
+            pieces: list[bytes] = []
+            for ids in connection.execute(query).scalars():
+                pieces.append(ids)
+                if sum(map(len, pieces)) >= _PIECE:
+                    yield b"".join(pieces)
+                    pieces = []
+            if pieces:
+                yield b"".join(pieces)
+
+    def close_campaign(self, id: str, now: str) -> CampaignRow | None:
+        """Count no more reports of a campaign, and give back the memory of its ids."""
+        row = super().close_campaign(id, now)
+        self._forget(row)
+        return row
+
+    def delete(self, id: str) -> bool:
+        """Forget a campaign with its counts and ids."""
+        self._forget(self.campaign(id))
+        return super().delete(id)
+
+    def _forget(self, row: CampaignRow | None) -> None:
+        with self._writing:
+            if row is not None:
+                self._known.pop(row.key, None)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._writing:
+            try:
+                with super()._write() as connection:
+                    yield connection
+            except BaseException:
+                self._known.clear()  # some ids in memory may not have been committed
+                raise
+
+
+def _engine(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin below, not in the driver
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writing = connection.get_execution_options().get("write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
