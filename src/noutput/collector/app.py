@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError  # noqa: E402
 from fastapi.openapi.utils import get_openapi  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 from starlette.responses import Response  # noqa: E402
-from starlette.routing import Route  # noqa: E402
+from starlette.routing import Mount, Route, Router  # noqa: E402
 
 from noutput import __version__  # noqa: E402
 from noutput.collector import admin, public  # noqa: E402
@@ -36,7 +36,7 @@ _FRAMEWORK = {404: "not-found", 405: "method-not-allowed"}
 
 def create_app(
     store: Store, *, clock: Clock = system_clock, limits: Limits | None = None
-) -> FastAPI:
+) -> Guard:
     """Make a collector over a store.
 
     Parameters
@@ -55,26 +55,31 @@ def create_app(
     services = Services(store, clock, limits or Limits())
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Router) -> AsyncIterator[None]:
         services.writer.start()
         yield
         await services.writer.stop()
 
+    # The route that everybody calls comes first, and nothing but the guard before it.
+    routes = [
+        Route("/campaigns/{id}/reports", ReportsRoute(services)),
+        Mount("/", _framework_app(services)),
+    ]
+    return Guard(Router(routes, redirect_slashes=False, lifespan=lifespan), services)
+
+
+def _framework_app(services: Services) -> FastAPI:
+    """Make all other routes, with everything that FastAPI does for them."""
     app = FastAPI(
-        title="noutput collector", version=__version__, lifespan=lifespan,
+        title="noutput collector", version=__version__,
         docs_url=None, redoc_url=None, redirect_slashes=False,
         summary="Counts private reports, each once, and estimates what they say.",
     )  # fmt: skip
     app.state.services = services
-    # The route that everybody calls comes first.
-    app.router.routes.insert(
-        0, Route("/campaigns/{id}/reports", ReportsRoute(services), methods=["POST"])
-    )
     app.include_router(public.router)
     app.include_router(admin.router)
     _answer_errors(app, services)
     _describe(app)
-    app.add_middleware(Guard, services=services)
     return app
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from noutput.collector.problems import ProblemError
 
@@ -29,28 +29,33 @@ async def read_body(
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
             raise _too_large(limit)
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        piece: bytes = message.get("body", b"")
+        if len(piece) > limit:
+            raise _too_large(limit)
+        return piece
     try:
         async with asyncio.timeout(seconds):
-            return await _read(receive, limit)
+            return await _read(message, receive, limit)
     except TimeoutError:
         detail = f"the body did not arrive within {seconds:g} seconds"
         raise ProblemError("request-timeout", detail, {"Connection": "close"}) from None
 
 
-async def _read(receive: Receive, limit: int) -> bytes:
+async def _read(message: Message, receive: Receive, limit: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
+    while message["type"] == "http.request":
         piece: bytes = message.get("body", b"")
+        pieces.append(piece)
         size += len(piece)
         if size > limit:
             raise _too_large(limit)
         if not message.get("more_body", False):
-            return b"".join((*pieces, piece)) if pieces else piece
-        pieces.append(piece)
+            return b"".join(pieces)
+        message = await receive()
+    raise ClientGoneError
 
 
 def _too_large(limit: int) -> ProblemError:

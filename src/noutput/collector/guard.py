@@ -12,9 +12,15 @@ __all__ = ["Guard"]
 
 
 class Guard:
-    """Refuses clients that send too many requests."""
+    """The application as a server calls it: refuses clients that send too many requests.
+
+    Attributes
+    ----------
+    services : Services
+    """
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
+        self.services = services
         self._app = app
         self._metrics = services.metrics
         limits = services.limits

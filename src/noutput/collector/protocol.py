@@ -19,29 +19,32 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
     class LimitedProtocol(_LimitedProtocol):
         header_bytes = limits.header_bytes
         header_seconds = limits.header_seconds
+        body_seconds = limits.body_seconds
 
     return LimitedProtocol
 
 
 class _LimitedProtocol(HttpToolsProtocol):
-    """Closes connections whose next request's head is too large or too slow.
+    """Closes connections on which a request is too slow to arrive, or its head too large.
 
-    The time begins with the connection, and with the first byte of every further request.
+    The time begins with the connection, and with the first byte of every further request. A
+    request that comes in one piece, as nearly all do, needs no timer.
     """
 
     header_bytes: int
     header_seconds: float
+    body_seconds: float
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._in_head = True
+        self._in_body = False
         self._head_bytes = 0
-        self._header_sum = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._start_timer()
+        self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -51,45 +54,47 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
-        # What came with the end of a head may belong to the body: only heads that go on count.
         if self._in_head and self._head_bytes > self.header_bytes:
             self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
+        elif self._timer is None and (self._in_head or self._in_body):
+            part = "head" if self._in_head else "body"
+            seconds = self.header_seconds if self._in_head else self.body_seconds
+            self._timer = self.loop.call_later(seconds, self._too_slow, part)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
-        self._header_sum = 0
-        if self._timer is None:
-            self._start_timer()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        self._header_sum += len(name) + len(value) + 4
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._in_body = True
         self._stop_timer()
-        if self._header_sum + len(self.url) > self.header_bytes:
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > self.header_bytes:
             self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
             raise ValueError("the head is too large")  # ends the parser
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        self._stop_timer()
+        super().on_message_complete()
+
     def send_400_response(self, msg: str) -> None:
         self._refuse("bad-request", msg)
-
-    def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(self.header_seconds, self._too_slow)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _too_slow(self) -> None:
+    def _too_slow(self, part: str) -> None:
         self._timer = None
-        detail = f"the head did not arrive within {self.header_seconds:g} seconds"
-        self._refuse("request-timeout", detail)
+        if self.cycle is not None and self.cycle.response_started:
+            self.transport.close()
+        else:
+            self._refuse("request-timeout", f"the {part} of the request took too long to arrive")
 
     def _refuse(self, name: str, detail: str) -> None:
         """Answer outside of the application, and close."""

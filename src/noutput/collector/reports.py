@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportsRoute"]
 
 _LARGE_BODY = 1 << 16
+_JSON = (b"content-type", b"application/json")
 _ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
 
 
@@ -45,12 +46,16 @@ class ReportsRoute:
         except ClientGoneError:
             return
         else:
-            await _answer(send, 200, b"application/json", _content(outcome), [])
+            await _answer(send, 200, _content(outcome), [_JSON])
 
     async def _count(self, scope: Scope, receive: Receive) -> Outcome:
         services = self._services
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        entry = await services.entry(scope["path_params"]["id"])
+        if scope["method"] != "POST":
+            detail = f"{scope['method'][:20]} is not possible here"
+            raise ProblemError("method-not-allowed", detail, {"Allow": "POST"})
+        name: str = scope["path_params"]["id"]
+        entry = services.directory.peek(name) or await services.entry(name)
         media = _media(headers)
         if media not in BODY_LIMITS:
             found = media.decode("latin-1")[:100]
@@ -82,18 +87,15 @@ class ReportsRoute:
 
     async def _refuse(self, error: ProblemError, send: Send) -> None:
         self._services.metrics.refused[error.problem.name] += 1
-        headers = [
-            (name.lower().encode(), value.encode()) for name, value in error.headers.items()
-        ]
-        content = render(error.problem, error.detail)
-        await _answer(send, error.problem.status, PROBLEM_TYPE.encode(), content, headers)
+        headers = {"Content-Type": PROBLEM_TYPE, **error.headers}
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await _answer(send, error.problem.status, render(error.problem, error.detail), raw)
 
 
 async def _answer(
-    send: Send, status: int, media: bytes, content: bytes, headers: list[tuple[bytes, bytes]]
+    send: Send, status: int, content: bytes, headers: list[tuple[bytes, bytes]]
 ) -> None:
-    length = (b"content-length", b"%d" % len(content))
-    start = [(b"content-type", media), length, *headers]
+    start = [*headers, (b"content-length", b"%d" % len(content))]
     await send({"type": "http.response.start", "status": status, "headers": start})
     await send({"type": "http.response.body", "body": content})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ from noutput.collector.store.interface import Store
 __all__ = ["Options", "run"]
 
 _BACKLOG = 2048
+# The thread that commits needs its turn several times a commit; Python's 5 ms would be a
+# commit's own time for each.
+_SWITCH_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     from noutput.collector.app import create_app
     from noutput.collector.protocol import limited_protocol
 
+    sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
     try:
         _prepare(store, options, say)

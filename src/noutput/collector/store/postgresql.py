@@ -26,6 +26,11 @@ _remember = text(
 )
 
 
+_count = text(
+    "UPDATE counts SET reports = reports + :number WHERE campaign = :campaign AND cell = :cell"
+)
+
+
 class PostgresqlStore(SqlStore):
     """A store in a PostgreSQL database, which any number of processes may share.
 
@@ -77,6 +82,10 @@ class PostgresqlStore(SqlStore):
         elif count:
             new[first] = np.isin(different, np.frombuffer(added, "S16"), assume_unique=True)
         return new
+
+    def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
+        names = ("number", "campaign", "cell")
+        connection.execute(_count, [dict(zip(names, values, strict=True)) for values in more])
 
     def ids(self, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""

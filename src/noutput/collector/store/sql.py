@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from noutput.collector.store import schema
@@ -27,14 +27,6 @@ __all__ = ["Group", "SqlStore", "groups"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
-_count_more = (
-    update(schema.counts)
-    .where(
-        schema.counts.c.campaign == bindparam("campaign_key"),
-        schema.counts.c.cell == bindparam("at_cell"),
-    )
-    .values(reports=schema.counts.c.reports + bindparam("more"))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +51,14 @@ class Group:
     ids: bytes
     cells: np.ndarray[tuple[int], np.dtype[np.int32]]
 
-    def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
-        """Return each cell with new reports, and how many, in the order of cells."""
+    def count(
+        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    ) -> list[tuple[int, int, int]]:
+        """Return how many reports are new, the campaign and the cell, in the order of cells."""
         found = np.bincount(self.cells[new])
         cells = np.flatnonzero(found)
-        return list(zip(cells.tolist(), found[cells].tolist(), strict=True))
+        pairs = zip(found[cells].tolist(), cells.tolist(), strict=True)
+        return [(number, self.key, cell) for number, cell in pairs]
 
     def outcomes(
         self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -116,6 +111,10 @@ class SqlStore(ABC):
         """Keep the ids of a group; say which are new."""
 
     @abstractmethod
+    def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
+        """Add numbers of reports to cells of campaigns, in the given order."""
+
+    @abstractmethod
     def ids(self, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""
 
@@ -125,19 +124,16 @@ class SqlStore(ABC):
         with self._write() as connection:
             waiting = groups(submissions)
             open_keys = self._open_keys(connection, [group.key for group in waiting])
-            more: list[dict[str, int]] = []
+            more: list[tuple[int, int, int]] = []
             for group in waiting:
                 if group.key not in open_keys:
                     continue
                 new = self._remember(connection, group)
                 for place, outcome in group.outcomes(new):
                     result[place] = outcome
-                more += [
-                    {"campaign_key": group.key, "at_cell": cell, "more": number}
-                    for cell, number in group.count(new)
-                ]
+                more += group.count(new)
             if more:
-                connection.execute(_count_more, more)
+                self._count(connection, more)
         return result
 
     def create(self, id: str, fingerprint: str, document: str, now: str) -> tuple[CampaignRow, bool]:

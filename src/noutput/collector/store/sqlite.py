@@ -8,19 +8,25 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select
+from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import URL
 
 from noutput.collector.ids import IdSet
 from noutput.collector.store.interface import CampaignRow
-from noutput.collector.store.schema import campaigns, id_runs
+from noutput.collector.store.schema import id_runs
 from noutput.collector.store.sql import Group, SqlStore
 
 __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 30.0
 _PIECE = 1 << 20
-_states = select(campaigns.c.key).where(campaigns.c.closed.is_(None))
+# These four run at every commit, where building a statement would take longer than running it.
+_OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
+_UNSEEN = (
+    "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
+)
+_REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
+_COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
 
 
 class SqliteStore(SqlStore):
@@ -49,27 +55,24 @@ class SqliteStore(SqlStore):
         """Nothing to do: a writing transaction has the whole file for itself."""
 
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
-        wanted = _states.where(campaigns.c.key.in_(keys))
-        return set(connection.execute(wanted).scalars())
+        return {key for key in keys if connection.exec_driver_sql(_OPEN, (key,)).first()}
 
     def _remember(
         self, connection: Connection, group: Group
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         sequence, known = self._known.pop(group.key, None) or (0, IdSet())
-        unseen = (
-            select(id_runs.c.sequence, id_runs.c.ids)
-            .where(id_runs.c.campaign == group.key, id_runs.c.sequence > sequence)
-            .order_by(id_runs.c.sequence)
-        )
-        for sequence, ids in connection.execution_options(stream_results=True).execute(unseen):
+        for sequence, ids in connection.exec_driver_sql(_UNSEEN, (group.key, sequence)):
             known.add(ids)
         new = known.add(group.ids)
         if new.any():
             fresh = np.sort(np.frombuffer(group.ids, "S16")[new]).tobytes()
-            added = insert(id_runs).values(campaign=group.key, ids=fresh)
-            sequence = connection.execute(added.returning(id_runs.c.sequence)).scalar_one()
+            added = connection.exec_driver_sql(_REMEMBER, (group.key, fresh))
+            sequence = added.lastrowid
         self._known[group.key] = sequence, known
         return new
+
+    def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
+        connection.exec_driver_sql(_COUNT, more)
 
     def ids(self, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""
