@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -22,6 +22,38 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         body_seconds = limits.body_seconds
 
     return LimitedProtocol
+
+
+class _JoinedWrites:
+    """A transport that sends the head and the body of an answer in one piece.
+
+    uvicorn writes them one after the other, and each would be a call of the system of its own.
+    """
+
+    __slots__ = ("_loop", "_pieces", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._pieces:
+            self._loop.call_soon(self.flush)
+        self._pieces.append(data)
+
+    def flush(self) -> None:
+        if self._pieces:
+            if not self._transport.is_closing():
+                self._transport.write(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
 
 
 class _LimitedProtocol(HttpToolsProtocol):
@@ -43,7 +75,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _JoinedWrites(transport, self.loop)))
         self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
 
     def connection_lost(self, exc: Exception | None) -> None:

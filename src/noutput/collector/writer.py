@@ -16,6 +16,9 @@ from noutput.collector.store.interface import Outcome, Store, Submission, Unavai
 __all__ = ["Writer"]
 
 _LARGEST_GROUP = 50_000  # reports
+# After a commit that many requests shared, the next waits a moment so that more can share it.
+_FEW = 8
+_GATHER_SECONDS = 0.003
 _log = logging.getLogger("noutput.collector")
 
 Waiting: TypeAlias = tuple[Submission, "asyncio.Future[Outcome | None]"]
@@ -68,7 +71,10 @@ class Writer:
         return future
 
     def _run(self) -> None:
+        busy = False
         while (first := self._queue.get()) is not None:
+            if busy:
+                time.sleep(_GATHER_SECONDS)
             group = [first]
             size = first[0].count
             last = False
@@ -82,6 +88,7 @@ class Writer:
                     break
                 group.append(more)
                 size += more[0].count
+            busy = len(group) > _FEW
             self._commit(group, size)
             if last:
                 return
