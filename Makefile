@@ -1,12 +1,13 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+READY := .venv/.all
 PYTEST := $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test format lint types layers check-slow bench lock clean
+.SECONDARY:
+.PHONY: demo test format lint types layers check-slow catalog bench lock clean
 
-demo: $(READY)
+demo: .venv/.demo
 	$(BIN)/noutput demo
 
 test: $(READY) lint types layers
@@ -29,24 +30,31 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+catalog: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
-# constraints.txt pins every package by version and hash; nothing else is ever installed.
-$(READY): constraints.txt pyproject.toml
+# Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
+# is a small part of what the tests need.
+.venv/.%: constraints-%.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	if command -v uv >/dev/null 2>&1; then \
-		VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r constraints.txt && \
+		VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r $< && \
 		VIRTUAL_ENV=.venv uv pip install --quiet --no-deps --no-build-isolation -e .; \
 	else \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $< && \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
 	touch $@
 
+COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --quiet
+
 lock:
-	uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev \
-		--generate-hashes --no-emit-index-url --no-header --quiet --upgrade -o constraints.txt
+	$(COMPILE) --upgrade --all-extras --group dev -o constraints-all.txt
+	$(COMPILE) --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 
-from benchmarks import core
+from benchmarks import core, mechanisms
 
 
 def main() -> None:
     """Run all cases."""
     missed = 0
-    for case in core.cases():
+    for case in chain(core.cases(), mechanisms.cases()):
         mark = "ok" if case.reached else "MISSED"
         print(f"{case.name:45} {case.found:10.4g} {case.unit:20} goal {case.goal:<8g} {mark}")
         missed += not case.reached

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import settings
 
 from noutput.designs import analytical
-from noutput.designs.quantize import quantize
+from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from noutput.designs.quantize import quantize
+from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 
 

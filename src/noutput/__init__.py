@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         PrivacyError,
     )
     from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
+    from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
+    from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
 
 __all__ = [
+    "MECHANISMS",
     "AttributeMeans",
+    "Audit",
     "Design",
     "DesignError",
     "DistributionEstimate",
@@ -44,6 +48,7 @@ __all__ = [
     "TableMechanism",
     "Tally",
     "VarianceEstimate",
+    "audit",
     "choose_attributes",
     "design",
     "estimate_distribution",
@@ -51,6 +56,7 @@ __all__ = [
     "estimate_means",
     "estimate_variance",
     "goodness_of_fit",
+    "mechanism",
     "wasserstein",
 ]
 
@@ -58,6 +64,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AttributeMeans": "noutput.estimate.attributes",
+    "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs",
     "DesignError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
@@ -65,6 +72,7 @@ _HOMES = {
     "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
+    "MECHANISMS": "noutput.registry",
     "MeanEstimate": "noutput.estimate.mean",
     "MissingExtraError": "noutput.errors",
     "NoutputError": "noutput.errors",
@@ -72,6 +80,7 @@ _HOMES = {
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
+    "audit": "noutput.estimate.audit",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs",
     "estimate_distribution": "noutput.estimate.distribution",
@@ -79,6 +88,7 @@ _HOMES = {
     "estimate_means": "noutput.estimate.attributes",
     "estimate_variance": "noutput.estimate.variance",
     "goodness_of_fit": "noutput.estimate.goodness",
+    "mechanism": "noutput.registry",
     "wasserstein": "noutput.estimate.distance",
 }
 

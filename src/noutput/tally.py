@@ -53,7 +53,11 @@ class Tally:
     def __post_init__(self) -> None:
         if not isinstance(self.fingerprint, str):
             raise InvalidArgumentError("fingerprint", "be a string", self.fingerprint)
-        counts = tuple(self.counts)
+        try:
+            counts = tuple(self.counts)
+        except TypeError:
+            rule = "be a sequence of whole numbers"
+            raise InvalidArgumentError("counts", rule, self.counts) from None
         for count in counts:
             if type(count) is not int or count < 0:
                 raise InvalidArgumentError("counts", "be whole numbers, none negative", count)
@@ -61,8 +65,8 @@ class Tally:
 
     @classmethod
     def of(cls, mechanism: TableMechanism, reports: ArrayLike) -> Tally:
-        """Count reports (indexes of outputs) of a mechanism."""
-        flat = _indexes("reports", reports, mechanism.n_outputs)
+        """Count reports of a mechanism."""
+        flat = mechanism.cells(reports).reshape(-1)
         counts = np.bincount(flat, minlength=mechanism.n_outputs)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
@@ -98,7 +102,7 @@ class Tally:
             raise InvalidArgumentError("attributes", rule, np.shape(attributes))
         size = mechanism.n_outputs
         place = _indexes("attributes", attributes, groups) * size
-        place = place + _indexes("reports", reports, size)
+        place = place + mechanism.cells(reports).reshape(-1)
         counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
         return tuple(cls(mechanism.fingerprint, tuple(row)) for row in counts.tolist())
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from noutput.designs import analytical
-from noutput.designs.quantize import quantize
+from noutput.mechanisms.quantize import quantize
 
 
 def variances(epsilon: float, n_outputs: int) -> tuple[float, float, float, float]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from noutput.designs import analytical
-from noutput.designs.quantize import quantize
+from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 from tests.tables import window_table
 

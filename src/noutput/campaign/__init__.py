@@ -1,5 +1,47 @@
 """Campaigns: what a device needs to answer one, and the form in which answers travel.
 
-Neither numpy nor scipy nor a web framework is loaded, and nothing that speaks HTTP before
-`fetch_campaign` or `send_report` is first used.
+Neither numpy nor scipy nor a web framework is loaded, and what speaks HTTP is loaded when it is
+first used.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from noutput.campaign.attribute import Attribute
+from noutput.campaign.campaign import Campaign
+from noutput.campaign.client import Client, draw_report
+from noutput.campaign.ledger import Ledger
+from noutput.campaign.policy import Policy
+from noutput.campaign.report import Report
+from noutput.campaign.table import CertifiedTable
+
+if TYPE_CHECKING:
+    from noutput.campaign.delivery import Receipt, Route, fetch_campaign, send_batch, send_report
+
+__all__ = [
+    "Attribute",
+    "Campaign",
+    "CertifiedTable",
+    "Client",
+    "Ledger",
+    "Policy",
+    "Receipt",
+    "Report",
+    "Route",
+    "draw_report",
+    "fetch_campaign",
+    "send_batch",
+    "send_report",
+]
+
+_DELIVERY = frozenset({"Receipt", "Route", "fetch_campaign", "send_batch", "send_report"})
+
+
+def __getattr__(name: str) -> object:
+    if name not in _DELIVERY:
+        raise AttributeError(f"module 'noutput.campaign' has no attribute {name!r}")
+    value = getattr(import_module("noutput.campaign.delivery"), name)
+    globals()[name] = value
+    return value

@@ -180,8 +180,9 @@ class Campaign:
 
         Raises
         ------
-        DocumentError
-            If the text is not such a document, or a fingerprint does not match.
+        InvalidArgumentError
+            If the text is not such a document (then a DocumentError), a part of it breaks a
+            rule, or a fingerprint does not match.
         PrivacyError
             If the table is not as private as it claims.
         """
@@ -198,7 +199,7 @@ class Campaign:
             title=found["title"],
             question=found["question"],
             attributes=_read_attributes(found["attributes"]),
-            table=CertifiedTable.from_json(found["table"]),
+            table=CertifiedTable.from_document(found["table"]),
             opens=parse_instant("opens", found["opens"]),
             closes=parse_instant("closes", found["closes"]),
             public=found["public"],

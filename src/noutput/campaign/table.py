@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any
 
 from noutput import _checks
@@ -83,7 +84,7 @@ class CertifiedTable:
         if self.knots[0] != -1.0 or self.knots[-1] != 1.0:
             raise InvalidArgumentError("knots", "reach from -1 to 1", self.knots)
         for index, (knot, row) in enumerate(zip(self.knots, self.weights, strict=True)):
-            mean = sum(a * w for a, w in zip(self.outputs, row, strict=True)) / exact.SCALE
+            mean = sum(map(mul, self.outputs, row)) / exact.SCALE
             if not abs(mean - knot) <= _MEAN_TOLERANCE:
                 rule = f"be the mean output of its row, {mean}"
                 raise InvalidArgumentError(f"knots[{index}]", rule, knot)
@@ -155,17 +156,23 @@ class CertifiedTable:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes | dict[str, Any]) -> CertifiedTable:
+    def from_json(cls, text: str | bytes) -> CertifiedTable:
         """Read a table from JSON, and certify it before it is returned.
 
         Raises
         ------
-        DocumentError
-            If the text is not such a document, or its fingerprint does not match.
+        InvalidArgumentError
+            If the text is not such a document (then a DocumentError), a part of it breaks a
+            rule, or a fingerprint does not match.
         PrivacyError
             If the table is not as private as it claims.
         """
-        parts = document.load(text, document.MAX_OUTPUTS, document.MAX_KNOTS)
+        return cls.from_document(document.parse(text))
+
+    @classmethod
+    def from_document(cls, found: dict[str, Any]) -> CertifiedTable:
+        """Read a table from parsed JSON, as `from_json` does from text."""
+        parts = document.load(found, document.MAX_OUTPUTS, document.MAX_KNOTS)
         rows = tuple(tuple(row) for row in parts.weights)
         table = cls(parts.epsilon, tuple(parts.outputs), tuple(parts.knots), rows)
         document.check_fingerprint(parts, table.fingerprint)
@@ -178,6 +185,10 @@ class CertifiedTable:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild through the constructor, so that a pickle is certified too."""
+        return type(self), (self.epsilon, self.outputs, self.knots, self.weights)
 
 
 def _increasing(name: str, values: tuple[float, ...], low: int, high: int) -> tuple[float, ...]:
@@ -198,8 +209,9 @@ def _rows(rows: tuple[tuple[int, ...], ...], size: int) -> tuple[tuple[int, ...]
     for k, row in enumerate(result):
         if len(row) != size:
             raise InvalidArgumentError(f"weights[{k}]", f"have {size} entries", len(row))
-        for i, weight in enumerate(row):
-            _checks.whole(f"weights[{k}][{i}]", weight, 1, exact.SCALE - 1)
+        if set(map(type, row)) != {int} or not 1 <= min(row) <= max(row) < exact.SCALE:
+            for i, weight in enumerate(row):
+                _checks.whole(f"weights[{k}][{i}]", weight, 1, exact.SCALE - 1)
         if sum(row) != exact.SCALE:
             raise InvalidArgumentError(f"weights[{k}]", f"add up to {exact.SCALE}", sum(row))
     return result

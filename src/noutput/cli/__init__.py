@@ -12,7 +12,7 @@ from noutput.errors import NoutputError
 
 __all__ = ["main", "noutput"]
 
-_VERBS = ("design", "verify", "demo")
+_VERBS = ("design", "verify", "demo", "audit", "compare")
 
 
 class _Verbs(click.Group):

@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+    from noutput.designs import Design
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["draw_mechanism"]
+__all__ = ["draw_design", "draw_variances"]
 
 _EXAMPLE_INPUT = 0.7
 
@@ -37,29 +41,60 @@ def _save(figure: Figure, path: Path) -> None:
         raise InvalidArgumentError("plot", rule, path.name) from None
 
 
-def draw_mechanism(mechanism: TableMechanism, path: Path) -> None:
-    """Draw the probabilities of the reports over x, and those of one input (paper, Figure 1)."""
-    figure = _new_figure(10.0, 4.0)
-    left, right = figure.subplots(1, 2)
-    _draw_probabilities(left, mechanism)
-    _draw_example(right, mechanism)
+def draw_design(design: Design, path: Path) -> None:
+    """Draw a design in three panels.
+
+    The probabilities of the reports over x and those of one input are the paper's Figure 1; the
+    third panel shows the design between other privacy losses and the lower bound.
+    """
+    mechanism = design.mechanism
+    limited = design.lower_bound is not None
+    figure = _new_figure(15.0 if limited else 10.0, 4.2)
+    panels = figure.subplots(1, 3 if limited else 2)
+    _draw_probabilities(panels[0], mechanism)
+    _draw_example(panels[1], mechanism)
+    if limited:
+        _draw_limit(panels[2], design)
     figure.suptitle(
         f"{mechanism.n_outputs} outputs, $\\epsilon$ = {mechanism.epsilon:g}, "
-        f"worst-case variance {mechanism.worst_variance():.4g}"
+        f"{design.objective.name} variance {design.value:.4g}"
     )
     _save(figure, path)
+
+
+def _draw_limit(axes: Axes, design: Design) -> None:
+    """Draw the variance over epsilon for this number of outputs against the lower bound."""
+    from noutput.designs import catalog
+
+    size = max(n for n in catalog.SIZES if n <= max(design.mechanism.n_outputs, 2))
+    near = [catalog.shipped(e, size, Objective(design.objective.r)) for e in catalog.EPSILONS]
+    known = [other for other in near if other is not None]
+    epsilons = [other.mechanism.epsilon for other in known]
+    axes.plot(epsilons, [other.value for other in known], color="#3b528b", lw=1.8)
+    axes.plot(
+        epsilons, [other.lower_bound or np.nan for other in known], color="#d95f02", ls="--", lw=1.5
+    )
+    axes.plot([design.mechanism.epsilon], [design.value], "o", color="#3b528b", ms=7)
+    axes.set(yscale="log", xlabel="$\\epsilon$", ylabel=f"{design.objective.name} variance")
+    labels = [f"{size} outputs", "lower bound, any number", f"this design (gap {design.gap:.2%})"]
+    axes.legend(axes.lines, labels, frameon=False, fontsize=9)
+    axes.set_title("How close to what is possible at all", fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_probabilities(axes: Axes, mechanism: TableMechanism) -> None:
     import matplotlib as mpl
 
     rows = mechanism.weights / mechanism.scale
-    shown = [i for i, value in enumerate(mechanism.outputs) if value > -1e-9]
+    symmetric = np.array_equal(mechanism.outputs, -mechanism.outputs[::-1])
+    lowest = -1e-9 if symmetric else -np.inf
+    shown = [i for i, value in enumerate(mechanism.outputs) if value > lowest]
     colors = mpl.colormaps["viridis"](np.linspace(0.0, 0.85, len(shown)))
     for color, i in zip(colors, shown, strict=True):
         axes.plot(mechanism.knots, rows[:, i], color=color, lw=1.8)
     axes.set(xlabel="input x", ylabel="probability", xlim=(-1, 1), ylim=(0, None))
-    axes.set_title("Probability of each report (those below 0 mirror these)", fontsize=10)
+    note = " (those below 0 mirror these)" if symmetric else ""
+    axes.set_title(f"Probability of each report{note}", fontsize=10)
     if len(shown) <= 8:
         labels = [f"{mechanism.outputs[i]:.2f}" for i in shown]
         axes.legend(axes.lines, labels, title="stands for", frameon=False, fontsize=8)
@@ -83,3 +118,19 @@ def _draw_example(axes: Axes, mechanism: TableMechanism) -> None:
     axes.set(xlabel="value the report stands for", ylabel="probability", ylim=(0, None))
     axes.set_title(f"Reports of a person with x = {_EXAMPLE_INPUT:g}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_variances(
+    epsilons: NDArray[np.float64], curves: Mapping[str, Sequence[float]], path: Path
+) -> None:
+    """Draw worst-case variances over epsilon, one curve a mechanism (paper, Figure 2)."""
+    figure = _new_figure(7.0, 4.5)
+    axes = figure.subplots()
+    styles = ("-", "--", "-.", ":")
+    for i, (label, values) in enumerate(curves.items()):
+        axes.plot(epsilons, values, ls=styles[i % len(styles)], lw=1.6, label=label)
+    axes.set(xlabel="$\\epsilon$", ylabel="worst-case variance", yscale="log")
+    axes.set_title("Largest variance of one report over all inputs (lower is better)", fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)

@@ -2,108 +2,201 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
 
 from noutput import _checks
-from noutput.designs import analytical
+from noutput.designs import catalog
+from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
-from noutput.designs.quantize import quantize
+from noutput.designs.result import Design
 from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.quantize import quantize
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from noutput.mechanisms.table import TableMechanism
+__all__ = ["Design", "Method", "Progress", "design"]
 
-__all__ = ["Design", "Method", "design"]
+Method: TypeAlias = Literal["optimal", "numerical", "analytical"]
+Progress: TypeAlias = Callable[[float], None]
 
-Method = Literal["analytical", "numerical"]
-
-_METHODS = ("analytical", "numerical")
+_METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
-_SAME = 1e-4  # values this close count as equal, and the smaller table wins
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """A certified table and how it was found.
-
-    Parameters
-    ----------
-    mechanism : TableMechanism
-    objective : Objective
-        What was minimized.
-    method : str
-        How: "analytical" or "numerical".
-    value : float
-        The objective at the certified table (not at the solver's real numbers).
-    iterations : int
-        Steps of the solver that found it; 0 for a closed form.
-    converged : bool
-        Whether the solver met its own stopping rule.
-    """
-
-    mechanism: TableMechanism
-    objective: Objective
-    method: str
-    value: float
-    iterations: int
-    converged: bool
 
 
 def design(
     epsilon: float,
     n_outputs: int | None = None,
     objective: str | float = "worst",
-    method: Method = "numerical",
+    method: Method = "optimal",
     *,
     prior: ArrayLike | None = None,
+    progress: Progress | None = None,
 ) -> Design:
-    r"""Design a mechanism and certify it.
+    r"""Design a mechanism, certify it, and prove how close to the limit it is.
 
     Parameters
     ----------
     epsilon : float
         The privacy loss that a report may have.
     n_outputs : int, optional
-        How many different reports there are, from 2 to 256. None takes the number up to 16
-        with the smallest value.
+        How many different reports there may be, from 2 to 256. None takes the smallest number up
+        to 16 whose value is within 0.01% of the best.
     objective : "worst", "average" or a number r >= 1
-        The norm of the variance over the inputs that is minimized.
-    method : "analytical" or "numerical"
-        The paper's closed form, or the paper's nonlinear programme.
+        The norm of the variance over the inputs that is minimized. Numbers need the method
+        "numerical".
+    method : "optimal", "numerical" or "analytical"
+        The best table with any knots; the paper's nonlinear programme; the paper's closed form
+        (worst case only).
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is not "worst". Uniform if not given.
+    progress : callable, optional
+        Called with the share of the work that is done, from 0 to 1.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    DesignError
+        If no table of the wanted kind was found.
 
     Guarantees
     ----------
     The mechanism is :math:`\epsilon`-locally differentially private, whatever the solver did:
-    its table is certified in whole numbers when it is constructed.
+    its table is certified in whole numbers when it is constructed. `Design.lower_bound` is
+    proven by a certificate that a separate checker has verified.
 
     Examples
     --------
     >>> import noutput as no
-    >>> d = no.design(1.0, 2, method="analytical")
-    >>> d.mechanism.outputs.round(4)
-    array([-2.164,  2.164])
+    >>> d = no.design(epsilon=1.0, n_outputs=16)
+    >>> round(d.value, 3), round(d.lower_bound, 3), d.gap < 0.0015
+    (3.994, 3.991, True)
     """
     epsilon = _checks.positive("epsilon", epsilon)
     goal = Objective.parse(objective, prior)
     _checks.choice("method", method, _METHODS)
     if n_outputs is not None:
         n_outputs = _checks.whole("n_outputs", n_outputs, 2, 256)
+    report = progress or (lambda _share: None)
     if method == "analytical":
         return _analytical(epsilon, n_outputs, goal)
-    raise NotImplementedError
+    if method == "numerical":
+        return _numerical(epsilon, n_outputs, goal, report)
+    return _optimal(epsilon, n_outputs, goal, report)
+
+
+def _smallest(values: dict[int, float]) -> int:
+    """Return the smallest size whose value is within 0.01% of the best."""
+    best = min(values.values())
+    return min(size for size, value in values.items() if value <= best * (1.0 + catalog.SAME_VALUE))
 
 
 def _analytical(epsilon: float, n_outputs: int | None, goal: Objective) -> Design:
     if goal.name != "worst":
         rule = "be 'worst' where the method is 'analytical'"
-        raise InvalidArgumentError("objective", rule, goal.name)
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    from noutput.designs import analytical
+
     size = n_outputs or analytical.best_size(epsilon, _LARGEST_SEARCHED)
     table = analytical.solve(epsilon, size)
-    mechanism = quantize(epsilon, table.outputs, table.probabilities)
-    return Design(mechanism, goal, "analytical", goal.value(mechanism), 0, converged=True)
+    return _finish(epsilon, table.outputs, table.probabilities, goal, "analytical")
+
+
+def _numerical(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Design:
+    from noutput.designs import numerical
+
+    prior = None if goal.prior is None else np.array(goal.prior)
+    sizes = range(2, _LARGEST_SEARCHED + 1) if n_outputs is None else [n_outputs]
+    designs: dict[int, Design] = {}
+    for step, size in enumerate(sizes):
+        found = numerical.solve(epsilon, size, goal.r, prior)
+        designs[size] = _finish(
+            epsilon,
+            found.table.outputs,
+            found.table.probabilities,
+            goal,
+            "numerical",
+            found.iterations,
+            converged=found.converged,
+        )
+        progress((step + 1) / len(sizes))
+    return designs[_smallest({size: design.value for size, design in designs.items()})]
+
+
+def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
+    if goal.r not in (1.0, np.inf):
+        rule = "be 'worst' or 'average' where the method is 'optimal'"
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    lowest, highest = EPSILON_RANGE
+    if not lowest <= epsilon <= highest:
+        rule = f"lie in [{lowest}, {highest}] where the method is 'optimal'"
+        raise InvalidArgumentError("epsilon", rule, epsilon)
+    ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(epsilon, n_outputs, goal)
+    if ready is None:
+        ready = _search(epsilon, n_outputs, goal, progress)
+        catalog.keep(ready, n_outputs)
+    progress(1.0)
+    return ready
+
+
+def _search(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
+    from noutput.designs.optimal import optimize, optimize_sizes
+
+    name: Literal["worst", "average"] = "worst" if goal.name == "worst" else "average"
+    prior = None if goal.prior is None else np.array(goal.prior)
+    if n_outputs is None:
+        solutions = optimize_sizes(epsilon, name, prior, progress=progress)
+        values = {size: solution.value for size, solution in solutions.items()}
+        found = solutions[_smallest(values)]
+    else:
+        start = _neighbor(epsilon, n_outputs, goal)
+        found = optimize(epsilon, n_outputs, name, prior, start=start, progress=progress)
+    return _finish(
+        epsilon,
+        found.outputs,
+        found.probabilities,
+        goal,
+        "optimal",
+        found.iterations,
+        converged=found.converged,
+    )
+
+
+def _neighbor(epsilon: float, n_outputs: int, goal: Objective) -> NDArray[np.float64] | None:
+    """Return the outputs of the nearest design of the catalog, to start from."""
+    nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
+    near = catalog.shipped(nearest, n_outputs, Objective(goal.r))
+    if near is None or near.mechanism.n_outputs != n_outputs:
+        return None
+    return near.mechanism.outputs
+
+
+def _finish(
+    epsilon: float,
+    outputs: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    goal: Objective,
+    method: str,
+    iterations: int = 0,
+    *,
+    converged: bool = True,
+) -> Design:
+    """Quantize and certify, and evaluate the certified table."""
+    mechanism = quantize(epsilon, outputs, probabilities)
+    return Design(
+        mechanism=mechanism,
+        objective=goal,
+        method=method,
+        value=goal.value(mechanism),
+        iterations=iterations,
+        converged=converged,
+    )

@@ -61,6 +61,11 @@ class Objective:
         names = {r: name for name, r in _NAMES.items()}
         return names.get(self.r, f"norm {self.r:g}")
 
+    @property
+    def spelling(self) -> str | float:
+        """What `parse` reads: "worst", "average" or the number r."""
+        return self.name if self.r in _NAMES.values() else self.r
+
     def value(self, mechanism: TableMechanism) -> float:
         """Return the norm of a table's variance."""
         if math.isinf(self.r):

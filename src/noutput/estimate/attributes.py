@@ -12,6 +12,7 @@ import numpy as np
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.mean import MeanEstimate, estimate_mean
+from noutput.estimate.resample import generator
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
@@ -72,15 +73,16 @@ class AttributeMeans:
 
 
 def choose_attributes(
-    people: int, n_attributes: int, rng: np.random.Generator, *, each: int = 1
+    people: int, n_attributes: int, rng: np.random.Generator | None = None, *, each: int = 1
 ) -> np.ndarray[tuple[int, int], np.dtype[np.intp]]:
     r"""Draw which attributes every person reports on, of shape (people, each).
 
     Parameters
     ----------
     people, n_attributes : int
-    rng : numpy Generator
-        The choice does not depend on anybody's numbers, so it need not be secret.
+    rng : numpy Generator, optional
+        For a reproducible choice. It does not depend on anybody's numbers and is sent with the
+        report, so it need not be secret.
     each : int
         How many different attributes a person reports on. A mechanism of
         :math:`\epsilon / \text{each}` then keeps the total loss within :math:`\epsilon`. One
@@ -95,12 +97,13 @@ def choose_attributes(
     count = _checks.whole("people", people, 0, 1 << 40)
     size = _checks.whole("n_attributes", n_attributes, 1, 1 << 24)
     wanted = _checks.whole("each", each, 1, size)
+    source = generator(rng)
     if wanted == 1:
-        return rng.integers(0, size, size=(count, 1), dtype=np.intp)
+        return source.integers(0, size, size=(count, 1), dtype=np.intp)
     result = np.empty((count, wanted), np.intp)
     step = max(1, _DRAWN_AT_ONCE // size)
     for start in range(0, count, step):
-        keys = rng.random((min(step, count - start), size))
+        keys = source.random((min(step, count - start), size))
         result[start : start + step] = np.argpartition(keys, wanted - 1, axis=1)[:, :wanted]
     return result
 

@@ -36,7 +36,9 @@ __all__ = ["MAX_ITERATIONS", "maximize"]
 
 MAX_ITERATIONS = 100_000
 _BLOCK = 16  # iterations between two looks at the likelihood
-_ROWS = 256  # histograms at once: the history of a block stays in the processor's cache
+_LONG_BLOCK = 48  # for few rows, where a look costs more than the iterations that it may save
+_FEW_ROWS = 8
+_ROWS = 128  # histograms at once: the history of a block stays in the processor's cache
 _SMALLEST_CHANGE = 4e-16  # the rounding of a mean log-likelihood
 _SMALLEST_CHANCE = 1e-300
 
@@ -93,7 +95,7 @@ def _run(
     while active.size and done < max_iterations:
         if block is None or len(block.shares) != len(active):
             block = _Block(shares[active], theta, kernel)
-        steps = min(_BLOCK, max_iterations - done)
+        steps = min(block.steps, max_iterations - done)
         changes = np.abs(block.advance(current, steps))
         met = changes <= limit[active]
         stops = met.any(axis=0)
@@ -112,17 +114,18 @@ class _Block:
     def __init__(self, shares: Array, theta: Array, kernel: Array | None) -> None:
         rows, (bins, outputs) = len(shares), theta.shape
         self.shares = shares
+        self.steps = _LONG_BLOCK if rows <= _FEW_ROWS else _BLOCK
         self._theta = theta
         self._transposed = np.ascontiguousarray(theta.T)
         self._kernel = kernel
         # a chance may vanish only where nothing was counted, and not under a private mechanism
         self._bounded = not theta.min() > 0.0
-        self.probabilities = np.empty((_BLOCK + 1, rows, bins))
-        self._chances = np.empty((_BLOCK + 1, rows, outputs))
+        self.probabilities = np.empty((self.steps + 1, rows, bins))
+        self._chances = np.empty((self.steps + 1, rows, outputs))
         self._ratios = np.empty((rows, outputs))
         self._factors = np.empty((rows, bins))
         # views made once: slicing would take a third of the time of a small iteration
-        self._steps = list(zip(self.probabilities[:-1], self.probabilities[1:], strict=True))
+        self._pairs = list(zip(self.probabilities[:-1], self.probabilities[1:], strict=True))
         self._views = list(self._chances)
 
     def advance(self, start: Array, steps: int) -> Array:
@@ -130,17 +133,17 @@ class _Block:
         # `dot` with a positional output takes half the time of `matmul` on small arrays
         dot, divide, multiply = np.dot, np.divide, np.multiply
         shares, theta, transposed = self.shares, self._theta, self._transposed
-        ratios, factors = self._ratios, self._factors
+        ratios, factors, kernel, bounded = self._ratios, self._factors, self._kernel, self._bounded
         self.probabilities[0] = start
-        for (old, new), chances in zip(self._steps[:steps], self._views, strict=False):
+        for (old, new), chances in zip(self._pairs[:steps], self._views, strict=False):
             dot(old, theta, chances)
-            if self._bounded:
-                np.maximum(chances, _SMALLEST_CHANCE, chances)
+            if bounded:
+                np.maximum(chances, _SMALLEST_CHANCE, out=chances)
             divide(shares, chances, ratios)
             dot(ratios, transposed, factors)
             multiply(old, factors, new)
-            if self._kernel is not None:
-                dot(new, self._kernel, factors)
+            if kernel is not None:
+                dot(new, kernel, factors)
                 new[:] = factors
         dot(self.probabilities[steps], theta, self._views[steps])
         logs = np.log(np.maximum(self._chances[: steps + 1], _SMALLEST_CHANCE))

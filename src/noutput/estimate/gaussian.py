@@ -54,6 +54,7 @@ _NEGLIGIBLE = 1e-3  # the weight of a kernel that need not have converged
 _SHORTEN = 0.4
 _SMALLEST_EIGENVALUE = 1e-5
 _SMALLEST_CHANCE = 1e-300
+_LARGEST_TOTAL = 1e12  # more reports than this count as so many: rounding hides the prior there
 _ROWS = 64  # histograms at once
 
 
@@ -122,6 +123,7 @@ def draw(shares: Array, total: float, theta: Array, size: int, rng: np.random.Ge
     cumulative distribution that is not monotone is put in order, which never moves it away from
     the true one (Chernozhukov, Fernández-Val and Galichon, 2010, 10.3982/ECTA7880).
     """
+    total = min(total, _LARGEST_TOTAL)
     modes = _all_modes(shares[None, :], np.array([total]), theta)
     sizes = rng.multinomial(size, _weights(modes)[:, 0])
     parts = []
@@ -209,6 +211,7 @@ class _Modes:
 
 def _all_modes(shares: Array, totals: Array, theta: Array) -> list[_Modes]:
     """Return the modes of every kernel; each starts from the one before."""
+    totals = np.minimum(totals, _LARGEST_TOTAL)
     counts = shares * totals[:, None]
     f = np.zeros((len(shares), len(theta)))
     result = []

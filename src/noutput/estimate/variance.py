@@ -75,7 +75,7 @@ def estimate_variance(
         The user's units; [-1, 1] by default.
     bins, method, tolerance
         How the distribution is estimated; see `estimate_distribution`. The default method, gp,
-        has the smallest error of the variance in our trials and the most honest intervals;
+        had the most honest intervals in our trials, and an error no larger than that of em;
         ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate.
 
     Notes

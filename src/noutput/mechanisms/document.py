@@ -22,6 +22,8 @@ __all__ = [
     "dump",
     "fingerprint_of",
     "load",
+    "number",
+    "numbers",
     "parse",
 ]
 
@@ -121,9 +123,8 @@ def parse(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def load(text: str | bytes | dict[str, Any], max_outputs: int, max_knots: int) -> TableParts:
+def load(found: dict[str, Any], max_outputs: int, max_knots: int) -> TableParts:
     """Read the parts of a table; every entry has the right type and a sane size."""
-    found = text if isinstance(text, dict) else parse(text)
     if found.get("format") != FORMAT:
         raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
     if type(found.get("version")) is not int or found["version"] != VERSION:
@@ -136,9 +137,9 @@ def load(text: str | bytes | dict[str, Any], max_outputs: int, max_knots: int) -
         raise DocumentError("fingerprint", "be a string", found["fingerprint"])
     rows = _list("weights", found["weights"], max_knots)
     return TableParts(
-        epsilon=_number("epsilon", found["epsilon"]),
-        outputs=_numbers("outputs", found["outputs"], max_outputs),
-        knots=_numbers("knots", found["knots"], max_knots),
+        epsilon=number("epsilon", found["epsilon"]),
+        outputs=numbers("outputs", found["outputs"], max_outputs),
+        knots=numbers("knots", found["knots"], max_knots),
         weights=[_wholes(f"weights[{k}]", row, max_outputs) for k, row in enumerate(rows)],
         fingerprint=found["fingerprint"],
     )
@@ -158,7 +159,8 @@ def _list(name: str, value: object, most: int) -> list[Any]:
     return value
 
 
-def _number(name: str, value: object) -> float:
+def number(name: str, value: object) -> float:
+    """Return a number of the document as a float."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value)
@@ -167,9 +169,10 @@ def _number(name: str, value: object) -> float:
     raise DocumentError(name, "be a number", value)
 
 
-def _numbers(name: str, value: object, most: int) -> list[float]:
+def numbers(name: str, value: object, most: int) -> list[float]:
+    """Return a list of at most `most` numbers of the document."""
     entries = _list(name, value, most)
-    return [_number(f"{name}[{index}]", entry) for index, entry in enumerate(entries)]
+    return [number(f"{name}[{index}]", entry) for index, entry in enumerate(entries)]
 
 
 def _wholes(name: str, value: object, most: int) -> list[int]:

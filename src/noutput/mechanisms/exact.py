@@ -23,13 +23,21 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 
-__all__ = ["SCALE", "SCALE_BITS", "certify", "draw", "exponential_floor", "privacy_loss"]
+__all__ = [
+    "LARGEST_EXPONENT",
+    "SCALE",
+    "SCALE_BITS",
+    "certify",
+    "draw",
+    "exponential_floor",
+    "privacy_loss",
+]
 
 SCALE_BITS = 32
 SCALE = 1 << SCALE_BITS
 _FRACTION_BITS = 64
 _GUARD_BITS = 64
-_LARGEST_EXPONENT = 32.0  # no ratio of two weights reaches e^32
+LARGEST_EXPONENT = 32.0  # no ratio of two weights reaches e^32
 
 
 def exponential_floor(epsilon: float) -> int:
@@ -53,7 +61,7 @@ def exponential_floor(epsilon: float) -> int:
     >>> exponential_floor(1.0) / (1 << 64)
     2.718281828459045
     """
-    numerator, denominator = min(float(epsilon), _LARGEST_EXPONENT).as_integer_ratio()
+    numerator, denominator = min(float(epsilon), LARGEST_EXPONENT).as_integer_ratio()
     total = term = 1 << (_FRACTION_BITS + _GUARD_BITS)
     n = 0
     while term:

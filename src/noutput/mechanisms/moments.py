@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["average_variance", "bin_means", "interpolate", "largest_variance"]
+__all__ = ["average_variance", "bin_means", "interpolate", "largest_variance", "mean_square"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -65,5 +65,11 @@ def average_variance(knots: Array, second_moments: Array, prior: Array) -> float
     """Average the variance over a histogram of equal bins of [-1, 1] that adds up to 1."""
     edges = np.linspace(-1.0, 1.0, len(prior) + 1)
     moments = bin_means(knots, second_moments[:, None], edges)[:, 0]
+    return float(prior @ moments) - mean_square(prior)
+
+
+def mean_square(prior: Array) -> float:
+    """Average x squared over a histogram of equal bins of [-1, 1] that adds up to 1."""
+    edges = np.linspace(-1.0, 1.0, len(prior) + 1)
     squares = (edges[1:] ** 2 + edges[1:] * edges[:-1] + edges[:-1] ** 2) / 3.0
-    return float(prior @ (moments - squares))
+    return float(prior @ squares)

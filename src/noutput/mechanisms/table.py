@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import secrets
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
 from noutput import _checks
 from noutput._random import word_source
 from noutput.errors import InvalidArgumentError, PrivacyError
-from noutput.mechanisms import document, exact, moments
+from noutput.mechanisms import document, exact, moments, sampling
 from noutput.mechanisms.document import MAX_KNOTS, MAX_OUTPUTS
-from noutput.mechanisms.kernel import CHUNK, TableKernel
+from noutput.mechanisms.kernel import TableKernel
+from noutput.mechanisms.sampling import unit_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -141,6 +142,11 @@ class TableMechanism:
         """How many bits a report needs."""
         return (self.n_outputs - 1).bit_length()
 
+    @property
+    def exact(self) -> bool:
+        """True: what is drawn has exactly the certified probabilities."""
+        return True
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical form that `document.fingerprint_of` describes."""
@@ -191,29 +197,7 @@ class TableMechanism:
         """
         if isinstance(x, float | int | np.number):
             return self.draw(_checks.unit_value("x", x, clip=clip), _one_word(rng))
-        values: NDArray[np.generic] = np.asarray(x)
-        if values.dtype.kind not in "fiu" and values.size:
-            raise InvalidArgumentError("x", "be numbers in [-1, 1]", x)
-        reports = np.empty(values.shape, np.uint8)
-        self._fill(values, reports.reshape(-1), rng, clip=clip)
-        return reports
-
-    def _fill(
-        self,
-        values: NDArray[np.generic],
-        reports: NDArray[np.uint8],
-        rng: np.random.Generator | None,
-        *,
-        clip: bool,
-    ) -> None:
-        flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
-        source = word_source(rng)
-        words = np.empty(min(CHUNK, values.size), np.uint64)
-        for start in range(0, values.size, CHUNK):
-            stop = min(start + CHUNK, values.size)
-            numbers = _unit_chunk(flat[start:stop], start, clip=clip)
-            source.fill(words[: stop - start])
-            self._kernel.draw(numbers, words[: stop - start], reports[start:stop])
+        return sampling.report(x, rng, self._kernel.draw, np.dtype(np.uint8), clip=clip)
 
     def draw(self, x: float, word: int) -> int:
         """Return the output for one number of [-1, 1] and one 64-bit word, in plain Python.
@@ -245,7 +229,26 @@ class TableMechanism:
         The sampler rounds in steps of 2^-32, so its own probabilities differ from these by less
         than that.
         """
-        return moments.interpolate(_unit_array(x), self._knots, self._weights / exact.SCALE)
+        return moments.interpolate(unit_array(x), self._knots, self._weights / exact.SCALE)
+
+    def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
+        """Return the column of `probabilities` and `transition` that each report counts for."""
+        array = np.asarray(reports)
+        if array.dtype.kind not in "iu" and array.size:
+            raise InvalidArgumentError("reports", "be indexes of outputs", reports)
+        if array.size and not 0 <= array.min() <= array.max() < self.n_outputs:
+            bad = array.min() if array.min() < 0 else array.max()
+            rule = f"be indexes from 0 to {self.n_outputs - 1}"
+            raise InvalidArgumentError("reports", rule, int(bad))
+        return array.astype(np.intp, copy=False)
+
+    def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """Return the value that each report stands for in the unbiased mean."""
+        return self._outputs[self.cells(reports)]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the mean of the decoded report at every x: x itself."""
+        return unit_array(x)
 
     @cached_property
     def _second_moments(self) -> NDArray[np.float64]:
@@ -254,7 +257,7 @@ class TableMechanism:
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the variance of the decoded report at every x."""
-        numbers = _unit_array(x)
+        numbers = unit_array(x)
         return np.interp(numbers, self._knots, self._second_moments) - numbers**2
 
     def worst_variance(self) -> float:
@@ -303,7 +306,12 @@ class TableMechanism:
         PrivacyError
             If the table is not as private as it claims.
         """
-        parts = document.load(text, MAX_OUTPUTS, MAX_KNOTS)
+        return cls.from_document(document.parse(text))
+
+    @classmethod
+    def from_document(cls, found: dict[str, Any]) -> TableMechanism:
+        """Read a table from parsed JSON, as `from_json` does from text."""
+        parts = document.load(found, MAX_OUTPUTS, MAX_KNOTS)
         table = cls(parts.epsilon, parts.outputs, parts.weights, parts.knots)
         document.check_fingerprint(parts, table.fingerprint)
         return table
@@ -409,22 +417,3 @@ def _one_word(rng: np.random.Generator | None) -> int:
     word = np.empty(1, np.uint64)
     word_source(rng).fill(word)
     return int(word[0])
-
-
-def _unit_chunk(values: NDArray[np.generic], start: int, *, clip: bool) -> NDArray[np.float64]:
-    numbers = values.astype(np.float64, copy=False)
-    if numbers.min() >= -1.0 and numbers.max() <= 1.0:
-        return numbers
-    bad = np.flatnonzero(np.isnan(numbers) if clip else ~(np.abs(numbers) <= 1.0))
-    if bad.size:
-        found = float(numbers[bad[0]])
-        raise InvalidArgumentError(f"x[{start + bad[0]}]", "be a number in [-1, 1]", found)
-    return np.clip(numbers, -1.0, 1.0)
-
-
-def _unit_array(x: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(x)
-    if array.dtype.kind not in "fiu" and array.size:
-        raise InvalidArgumentError("x", "be numbers in [-1, 1]", x)
-    flat = array.astype(np.float64)
-    return _unit_chunk(flat.reshape(-1), 0, clip=False).reshape(array.shape) if flat.size else flat

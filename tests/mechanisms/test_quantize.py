@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noutput.designs import analytical
-from noutput.designs.quantize import quantize
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.moments import largest_variance
+from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 from tests.tables import epsilons, tables
 

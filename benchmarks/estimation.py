@@ -1,0 +1,39 @@
+"""Estimates from counts: one at a time and a thousand at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from benchmarks.measure import Case, best_seconds
+from noutput.estimate.distribution import estimate_distribution
+from noutput.estimate.goodness import goodness_of_fit
+from noutput.estimate.mean import estimate_mean
+from noutput.tally import Tally
+from tests.estimate.samples import campaigns, sixteen
+
+__all__ = ["cases"]
+
+_PEOPLE = 50_000
+
+
+def cases() -> Iterator[Case]:
+    """Measure everything the estimators promise; 50,000 people, epsilon = 1, 64 bins."""
+    table = sixteen(1.0)
+    rng = np.random.default_rng(3)
+    counts = campaigns(table, "two-humped", _PEOPLE, 1_000, rng)
+    tallies = [Tally(table.fingerprint, tuple(row)) for row in counts.tolist()]
+    one = tallies[0]
+    for method, goal in (("em", 2.0), ("mle", 10.0), ("gp", 10.0)):
+        run = partial(estimate_distribution, table, one, method=method)
+        found = best_seconds(run, 50)
+        yield Case(f"one distribution, N = 16, {method}", found * 1e3, goal, "ms")
+    batch = best_seconds(lambda: estimate_distribution(table, tallies), 3)
+    yield Case("1,000 distributions at once, em", batch, 0.25, "s")
+    batch = best_seconds(lambda: estimate_distribution(table, tallies, method="gp"), 2)
+    yield Case("a distribution of 1,000 at once, gp", batch, 10.0, "ms")
+    yield Case("one mean", best_seconds(lambda: estimate_mean(table, one), 200) * 1e3, 1.0, "ms")
+    test = best_seconds(lambda: goodness_of_fit(table, one, rng=rng), 5)
+    yield Case("one test for forged reports", test, 0.5, "s")

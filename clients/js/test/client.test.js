@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { memory, noutput, vectors } from "../testing/module.js";
+
+const { Client, readCampaign } = noutput;
+const [commute, salary] = await Promise.all(
+  vectors("campaigns").good.map(({ text }) => readCampaign(text)),
+);
+const now = () => Date.parse("2026-11-01T00:00:00Z");
+const policy = { epsilon: 8, total: 8.5 };
+
+test("the same campaign gets the same report, also after a restart", async () => {
+  const storage = memory();
+  const first = await new Client(commute, { storage, policy, now }).report(42);
+  assert.deepEqual(Object.keys(first), ["version", "campaign", "attribute", "output", "id"]);
+  assert.match(first.id, /^[0-9a-f]{32}$/);
+  const restarted = memory(new Map(storage.entries));
+  for (const value of [42, 180, { commute: 0 }]) {
+    const again = await new Client(commute, { storage: restarted, policy, now }).report(value);
+    assert.deepEqual(again, first);
+  }
+});
+
+test("a report is stored before it is returned, and never without storage", async () => {
+  const full = { getItem: () => null, setItem: () => { throw new Error("quota"); } };
+  await assert.rejects(new Client(commute, { storage: full, policy, now }).report(42), /quota/);
+  assert.throws(() => new Client(commute, { storage: null, policy, now }), { code: "policy" });
+});
+
+test("concurrent calls give one report", async () => {
+  const client = new Client(salary, { storage: memory(), policy, now });
+  const values = { salary: 2000, age: 30, change_2: 0 };
+  const reports = await Promise.all(Array.from({ length: 50 }, () => client.report(values)));
+  assert.equal(new Set(reports.map((report) => report.id)).size, 1);
+});
+
+test("the person's policy decides, not the campaign's claim", async () => {
+  const storage = memory();
+  assert.throws(() => new Client(commute, { storage, policy: { epsilon: 0.99 } }), {
+    code: "privacy",
+  });
+  for (const bad of [{ epsilon: NaN }, { total: 0 }, { days: -1 }, { epsilon: "1" }]) {
+    assert.throws(() => new Client(commute, { storage, policy: bad }), { code: "policy" });
+  }
+  assert.equal(storage.entries.size, 0);
+});
+
+test("the total of a period is capped, and returns when it has passed", async () => {
+  const storage = memory();
+  const days = (count) => () => now() + count * 864e5;
+  const limits = { epsilon: 8, total: 8, days: 30 };
+  await new Client(commute, { storage, policy: limits, now }).report(1);
+  const values = { salary: 2000, age: 30, change_2: 0 };
+  const at = (time) => new Client(salary, { storage, policy: limits, now: time }).report(values);
+  await assert.rejects(at(now), { code: "policy" });
+  await assert.rejects(at(days(29.9)), { code: "policy" });
+  await assert.rejects(at(days(-29)), { code: "policy" }); // a clock that went back
+  assert.equal((await at(days(30.1))).campaign, salary.fingerprint);
+});
+
+test("nothing is answered outside the campaign's time", async () => {
+  for (const time of ["2026-02-28T23:59:59Z", "2036-03-01T12:30:59Z"]) {
+    const storage = memory();
+    const late = new Client(commute, { storage, policy, now: () => Date.parse(time) });
+    await assert.rejects(late.report(42), { code: "closed" });
+    assert.equal(storage.entries.size, 0);
+  }
+});
+
+test("values are checked by name and never repeated in a message", async () => {
+  const one = new Client(commute, { storage: memory(), policy, now });
+  const three = new Client(salary, { storage: memory(), policy, now });
+  for (const values of [NaN, "4242", null, {}, { age: 4242 }, { commute: "4242" }, [4242]]) {
+    await assert.rejects(one.report(values), (error) =>
+      error.code === "value" && !error.message.includes("4242"));
+  }
+  for (const values of [4242, { salary: 1, age: 2 }, { salary: 1, age: 2, change_2: NaN }]) {
+    await assert.rejects(three.report(values), { code: "value" });
+  }
+});
+
+test("a damaged or newer ledger is refused, not forgotten", async () => {
+  for (const text of ["nonsense", '{"version":2,"reports":{}}', "null"]) {
+    const storage = memory(new Map([["noutput-ledger", text]]));
+    await assert.rejects(new Client(commute, { storage, policy, now }).report(42), {
+      code: "policy",
+    });
+    assert.equal(storage.getItem("noutput-ledger"), text);
+  }
+});
+
+test("every attribute is drawn", async () => {
+  const seen = {};
+  for (let i = 0; i < 300; i++) {
+    const client = new Client(salary, { storage: memory(), policy, now });
+    const { attribute } = await client.report({ salary: 2000, age: 30, change_2: 0 });
+    seen[attribute] = (seen[attribute] ?? 0) + 1;
+  }
+  assert.deepEqual(Object.keys(seen).sort(), ["age", "change_2", "salary"]);
+  assert.ok(Math.min(...Object.values(seen)) > 40);
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { noutput, vectors } from "../testing/module.js";
+
+const { certify, draw, exponentialFloor, readCampaign, toUnit } = noutput;
+const campaigns = vectors("campaigns");
+const frame = JSON.parse(campaigns.good[0].text);
+
+/** Read a table the way a client meets it: inside a campaign. */
+const readTable = (table) => readCampaign(JSON.stringify({ ...frame, table }));
+const accepted = (table) =>
+  assert.rejects(readTable(table), { code: "document", message: /bad fingerprint/ });
+
+function thresholds(table) {
+  return table.weights.map((row) => {
+    let sum = 0;
+    return row.map((weight) => (sum += weight));
+  });
+}
+
+test("the exponential is the same whole number", () => {
+  for (const { epsilon, floor } of vectors("exponential").cases) {
+    assert.equal(exponentialFloor(epsilon), BigInt(floor), `epsilon ${epsilon}`);
+  }
+});
+
+test("the same word gives the same output", () => {
+  const { tables, draws } = vectors("draws");
+  const ready = tables.map((table) => ({ ...table, thresholds: thresholds(table) }));
+  assert.ok(draws.length > 400);
+  for (const { table, x, word, output } of draws) {
+    const [upper, lower] = [word.slice(0, 8), word.slice(8)].map((half) => parseInt(half, 16));
+    assert.equal(draw(ready[table], x, upper, lower), output, `${table} ${x} ${word}`);
+  }
+});
+
+test("100 lying tables are refused, by whatever amount they lie", async () => {
+  const { lying } = vectors("tables");
+  assert.equal(lying.length, 100);
+  for (const { output, good, bad } of lying) {
+    assert.equal(certify(good.weights, good.epsilon), -1);
+    assert.equal(certify(bad.weights, bad.epsilon), output);
+    await assert.rejects(readTable(bad), { code: "privacy" });
+    // The twin at the limit passes every check of a table: only the campaign's fingerprint,
+    // which covers another table, is wrong.
+    await accepted(good);
+  }
+});
+
+test("tables that are none are refused", async () => {
+  for (const { why, table } of vectors("tables").malformed) {
+    await assert.rejects(readTable(table), { code: "document" }, why);
+  }
+});
+
+test("campaigns are read, certified and frozen", async () => {
+  for (const { text, fingerprint } of campaigns.good) {
+    const campaign = await readCampaign(text);
+    assert.equal(campaign.fingerprint, fingerprint);
+    assert.equal(campaign.epsilon, campaign.table.epsilon);
+    assert.throws(() => (campaign.title = "x"), TypeError);
+    assert.throws(() => (campaign.table.thresholds[0][0] = 1), TypeError);
+  }
+});
+
+test("changed campaigns are refused", async () => {
+  for (const { why, campaign } of campaigns.bad) {
+    await assert.rejects(readCampaign(JSON.stringify(campaign)), { code: "document" }, why);
+  }
+  for (const text of ["", "[]", "null", "3", "{", '"text"', "[".repeat(100000)]) {
+    await assert.rejects(readCampaign(text), { code: "document" }, text.slice(0, 9));
+  }
+});
+
+test("values map to the same double", () => {
+  for (const { lower, upper, value, x } of campaigns.units) {
+    assert.ok(Object.is(toUnit({ name: "a", lower, upper }, value), x), `${value}`);
+  }
+  for (const value of [NaN, Infinity, -Infinity, "42", null, undefined, 42n]) {
+    const attempt = () => toUnit({ name: "a", lower: 0, upper: 1 }, value);
+    assert.throws(attempt, { code: "value", message: /^the value of a must be a finite number$/ });
+  }
+});

@@ -1,0 +1,201 @@
+"""Fetching campaigns and sending reports over HTTP, with the standard library."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import secrets
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from noutput.campaign import wire
+from noutput.campaign.campaign import Campaign
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.text import check_pattern
+from noutput.errors import DeliveryError
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+    from noutput.campaign.report import Report
+
+__all__ = ["Receipt", "Route", "fetch_campaign", "send_batch", "send_report"]
+
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII | re.IGNORECASE)
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MAX_CAMPAIGN = 1 << 24
+_MAX_ANSWER = 1 << 16
+_LONGEST_RETRY_AFTER = 60.0
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 30.0
+_PIECE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A collector's acknowledgement: each report was counted, now or before."""
+
+    accepted: int
+    repeated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How patiently a server is spoken to.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds for one attempt, from connection to the last byte of the answer.
+    attempts : int
+        How often the same bytes are sent before giving up.
+    sleep : callable
+        Waits a number of seconds between attempts.
+    """
+
+    timeout: float = 10.0
+    attempts: int = 6
+    sleep: Callable[[float], None] = time.sleep
+
+
+DEFAULT_ROUTE = Route()
+
+
+def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
+    """Fetch a campaign from its address, and certify it.
+
+    Raises
+    ------
+    DeliveryError
+        If the server cannot be reached, refuses or redirects.
+    DocumentError, PrivacyError
+        If what it sends is not a campaign, or one that is less private than it claims.
+    """
+    return Campaign.from_json(_exchange(_address(url), None, None, _MAX_CAMPAIGN, route))
+
+
+def send_report(url: str, report: Report, route: Route = DEFAULT_ROUTE) -> Receipt:
+    """Send one report to the campaign at an address; attempts share the report's id.
+
+    Raises
+    ------
+    DeliveryError
+        If no attempt was acknowledged. The report may have been counted nevertheless; to send
+        it again is always safe.
+    """
+    return _send(url, wire.REPORT_TYPE, wire.encode_report(report), 1, route)
+
+
+def send_batch(
+    url: str, campaign: Campaign, reports: Iterable[Report], route: Route = DEFAULT_ROUTE
+) -> Receipt:
+    """Send up to 10,000 reports of a campaign as one packed batch."""
+    entries = list(reports)
+    body = encode_packed(campaign, entries)
+    return _send(url, wire.PACKED_TYPE, body, len(entries), route)
+
+
+def _send(url: str, kind: str, body: bytes, count: int, route: Route) -> Receipt:
+    answer = _exchange(f"{_address(url)}/reports", kind, body, _MAX_ANSWER, route)
+    found = _object(answer)
+    accepted, repeated = found.get("accepted"), found.get("repeated")
+    if type(accepted) is not int or type(repeated) is not int or accepted + repeated != count:
+        rule = f"{accepted!r} accepted and {repeated!r} repeated of {count} reports"
+        raise DeliveryError(f"the server acknowledged {rule[:200]}")
+    return Receipt(accepted, repeated)
+
+
+def _address(url: str) -> str:
+    rule = "be the http or https address of a campaign, without query or user name"
+    return check_pattern("url", url, _URL, rule).rstrip("/")
+
+
+def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: Route) -> bytes:
+    """Make attempts until one is answered for good."""
+    headers = {"User-Agent": "noutput", "Accept": "application/json"}
+    if kind is not None:
+        headers["Content-Type"] = kind
+    request = urllib.request.Request(url, body, headers)  # noqa: S310 (checked by `_address`)
+    for attempt in range(route.attempts):
+        wait: float | None = None
+        try:
+            return _attempt(request, most, route.timeout)
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                failure = _refusal(refusal)
+                wait = _retry_after(refusal.headers)
+            if failure.status not in _AGAIN:
+                raise failure from None
+        except DeliveryError:
+            raise
+        except (OSError, http.client.HTTPException) as error:
+            failure = DeliveryError(f"no answer from {url}: {getattr(error, 'reason', error)}")
+        if attempt + 1 < route.attempts:
+            ceiling = min(_FIRST_WAIT * 2.0**attempt, _LONGEST_WAIT)
+            route.sleep(secrets.SystemRandom().uniform(0.0, ceiling) if wait is None else wait)
+    raise failure
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Leaves a redirect to the caller, who refuses it: a report goes where the person said."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
+def _attempt(request: urllib.request.Request, most: int, timeout: float) -> bytes:
+    deadline = time.monotonic() + timeout
+    with _OPENER.open(request, timeout=timeout) as response:
+        return _read(response, most, deadline)
+
+
+def _read(response: http.client.HTTPResponse, most: int, deadline: float) -> bytes:
+    pieces: list[bytes] = []
+    length = 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        length += len(piece)
+        if length > most:
+            raise DeliveryError(f"the server sent more than {most} bytes")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the server sent its answer too slowly")
+    return b"".join(pieces)
+
+
+def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
+    status = refusal.code
+    if 300 <= status < 400:
+        moved = refusal.headers.get("Location", "nowhere")
+        return DeliveryError(f"the server redirects to {moved[:200]!r}: use that address", status)
+    try:
+        found = _object(refusal.read(_MAX_ANSWER))
+    except (DeliveryError, OSError, http.client.HTTPException):
+        found = {}
+    problem = found.get("type")
+    words = str(found.get("detail") or found.get("title") or refusal.reason)[:500]
+    shown = "".join(letter for letter in words if letter.isprintable())  # it may reach a terminal
+    message = f"the server refused with status {status}: {shown}"
+    return DeliveryError(message, status, problem if isinstance(problem, str) else None)
+
+
+def _object(answer: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DeliveryError("the server's answer is not a JSON object")
+    return found
+
+
+def _retry_after(headers: Message) -> float | None:
+    text = headers.get("Retry-After", "")
+    return min(float(text), _LONGEST_RETRY_AFTER) if re.fullmatch(r"[0-9]{1,9}", text) else None

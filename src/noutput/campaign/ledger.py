@@ -1,0 +1,205 @@
+"""A person's own memory of what was answered: one SQLite file on the device."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from noutput.campaign.report import Report
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.campaign.policy import Policy
+
+__all__ = ["Ledger"]
+
+_APPLICATION = 0x6E6F7574  # "nout"
+_VERSION = 1
+_PATIENCE = 30.0  # seconds to wait for another process
+_SCHEMA = """
+CREATE TABLE reports (
+    campaign TEXT PRIMARY KEY, attribute TEXT NOT NULL, output INTEGER NOT NULL, id TEXT NOT NULL,
+    epsilon REAL NOT NULL, answered REAL NOT NULL, sent REAL
+) WITHOUT ROWID
+"""
+
+
+class Ledger:
+    """What was answered, what it cost, and what is still to be sent.
+
+    Parameters
+    ----------
+    path : path, optional
+        The SQLite file; made if missing, readable by its owner only. None keeps the ledger in
+        memory, which is for simulation: it forgets, and with it the limits are forgotten.
+
+    Guarantees
+    ----------
+    A report is on the disk (``synchronous=EXTRA``) before `remember` returns it. However the
+    process ends after that, the campaign gets the same report with the same id the next time,
+    and its cost counts. Processes and threads that share a file take turns, so that two of them
+    can neither answer a campaign twice nor exceed the policy together. The ledger holds
+    reports, never values.
+
+    Examples
+    --------
+    >>> from noutput.campaign import Policy
+    >>> with Ledger(None) as ledger:
+    ...     first = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: Report("0" * 64, "a", 3))
+    ...     again = ledger.remember("0" * 64, 1.0, Policy(), 9.0, lambda: Report("0" * 64, "a", 1))
+    >>> again == first
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._lock = threading.Lock()
+        self._name = ":memory:" if path is None else os.fspath(path)
+        with self._errors_named():
+            if path is not None:
+                folder = os.path.dirname(self._name)  # noqa: PTH120 (pathlib takes long to load)
+                os.makedirs(folder or ".", exist_ok=True)  # noqa: PTH103
+                os.close(os.open(self._name, os.O_RDWR | os.O_CREAT, 0o600))
+            self._connection = sqlite3.connect(
+                self._name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        try:
+            self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        with self._errors_named():
+            self._connection.execute("PRAGMA synchronous=EXTRA")
+        with self._transaction() as connection:
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if (application, version, tables) == (0, 0, 0):
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id={_APPLICATION}")
+                connection.execute(f"PRAGMA user_version={_VERSION}")
+            elif application != _APPLICATION:
+                raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
+            elif version != _VERSION:
+                raise InvalidArgumentError("ledger", f"have version {_VERSION}", version)
+
+    def remember(
+        self,
+        campaign: str,
+        cost: float,
+        policy: Policy,
+        now: float,
+        make: Callable[[], Report],
+    ) -> Report:
+        """Return the stored report of a campaign, or make one and store it.
+
+        Parameters
+        ----------
+        campaign : str
+            The campaign's fingerprint.
+        cost : float
+            The privacy loss of a report.
+        policy : Policy
+            What the person allows.
+        now : float
+            The time, in seconds since 1970.
+        make : callable
+            Draws a report; called at most once, and only where the policy allows it.
+
+        Raises
+        ------
+        PolicyError
+            If a new report would exceed the policy's total; nothing is drawn then.
+        """
+        with self._transaction() as connection:
+            stored = _find(connection, campaign)
+            if stored is not None:
+                return stored
+            policy.check(_costs(connection, now - policy.seconds), cost)
+            report = make()
+            connection.execute(
+                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, NULL)",
+                (campaign, report.attribute, report.output, report.id, cost, now),
+            )
+        return report
+
+    def find(self, campaign: str) -> Report | None:
+        """Return the stored report of a campaign (by fingerprint), if there is one."""
+        with self._transaction() as connection:
+            return _find(connection, campaign)
+
+    def spent(self, since: float) -> float:
+        """Return the sum of the costs of reports answered after an instant."""
+        with self._transaction() as connection:
+            return sum(_costs(connection, since))
+
+    def pending(self) -> list[Report]:
+        """Return the reports that were answered and not yet marked as sent, oldest first."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT campaign, attribute, output, id FROM reports"
+                " WHERE sent IS NULL ORDER BY answered, campaign"
+            )
+            return [Report(*row) for row in rows]
+
+    def mark_sent(self, report: Report, now: float) -> None:
+        """Note that a collector has acknowledged a report."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE reports SET sent = ? WHERE campaign = ? AND id = ?",
+                (now, report.campaign, report.id),
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            rule = "be a ledger that can be read and written"
+            raise InvalidArgumentError("ledger", rule, f"{self._name}: {error}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Take the file for one process and thread; commit at the end, or change nothing."""
+        with self._lock, self._errors_named():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _find(connection: sqlite3.Connection, campaign: str) -> Report | None:
+    row = connection.execute(
+        "SELECT campaign, attribute, output, id FROM reports WHERE campaign = ?", (campaign,)
+    ).fetchone()
+    return None if row is None else Report(*row)
+
+
+def _costs(connection: sqlite3.Connection, since: float) -> list[float]:
+    rows = connection.execute("SELECT epsilon FROM reports WHERE answered > ?", (since,))
+    return [cost for (cost,) in rows]

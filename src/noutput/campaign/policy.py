@@ -1,0 +1,70 @@
+"""What a person allows, whatever a campaign asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from noutput import _checks
+from noutput.errors import PolicyError
+
+__all__ = ["Policy"]
+
+_DAY = 86_400.0
+_ROUNDING = 1.0 + 2.0**-40  # of a sum of decimal fractions: 0.1 + 0.2 is within 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    r"""How much privacy loss a person allows.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest loss of one report.
+    total : float
+        The largest sum of losses in any `days` days, over all campaigns.
+    days : float
+        The length of the period.
+
+    Notes
+    -----
+    Losses add up: :math:`k` reports about the same person with losses
+    :math:`\epsilon_1, \dots, \epsilon_k` together satisfy
+    :math:`\sum_j \epsilon_j`-local differential privacy.
+
+    Examples
+    --------
+    >>> Policy(epsilon=1.0, total=2.0, days=30).check([1.0], 1.0)
+    >>> Policy(epsilon=1.0, total=2.0, days=30).check([1.0, 1.0], 1.0)
+    Traceback (most recent call last):
+        ...
+    noutput.errors.PolicyError: the policy allows a total epsilon of 2 in 30 days; 2 of it ...
+    """
+
+    epsilon: float = 1.0
+    total: float = 4.0
+    days: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "total", "days"):
+            object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
+
+    @property
+    def seconds(self) -> float:
+        """The length of the period in seconds."""
+        return self.days * _DAY
+
+    def cost(self, claimed: float) -> float:
+        """Return what one report costs: the smaller of two proven bounds of its loss."""
+        return min(claimed, self.epsilon)
+
+    def check(self, spent: Iterable[float], cost: float) -> None:
+        """Raise `PolicyError` where another report would exceed the period's total."""
+        before = math.fsum(spent)
+        if before + cost > self.total * _ROUNDING:
+            raise PolicyError(
+                f"the policy allows a total epsilon of {self.total:g} in {self.days:g} days; "
+                f"{before:g} of it is spent, and this report costs {cost:g}"
+            )

@@ -1,0 +1,56 @@
+"""`noutput audit`: draw reports, and bound the privacy loss of what drew them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command(name="audit")
+@click.argument("name")
+@click.option("--epsilon", type=float, required=True, help="Privacy loss to make it for.")
+@click.option("--claim", type=float, help="Privacy loss to test for [default: that of --epsilon].")
+@click.option(
+    "--samples", type=click.IntRange(1000), default=200_000, show_default=True,
+    help="Reports counted for each input of a pair.",
+)  # fmt: skip
+@click.option(
+    "--confidence", type=float, default=0.999, show_default=True,
+    help="How often the bound must hold.",
+)  # fmt: skip
+@click.option("--seed", type=int, help="Seed of the reports [default: secure randomness].")
+def command(
+    name: str,
+    epsilon: float,
+    claim: float | None,
+    samples: int,
+    confidence: float,
+    seed: int | None,
+) -> None:
+    """Test the sampler of the mechanism NAME against its privacy claim.
+
+    Looks for the two inputs and the reports that tell them apart best, and prints what the
+    privacy loss is at least. Exits with status 1 where that exceeds the claim.
+    """
+    import numpy as np
+
+    import noutput as no
+
+    rng = None if seed is None else np.random.default_rng(seed)
+    found = no.audit(
+        no.mechanism(name, epsilon), claim, samples=samples, confidence=confidence, rng=rng
+    )
+    likely, unlikely = found.inputs
+    click.echo(
+        f"{'Passed' if found.passed else 'NOT PRIVATE'}: {name}, claim {found.claim:g}\n"
+        f"Loss at least    {found.epsilon_lower_bound:.4f} "
+        f"(with confidence {found.confidence:g})\n"
+        f"Seen in          {found.event}\n"
+        f"  at x = {likely:<8g}  {found.counts[0]:,} of {found.samples:,} reports\n"
+        f"  at x = {unlikely:<8g}  {found.counts[1]:,} of {found.samples:,} reports"
+    )
+    if not found.passed:
+        sys.exit(1)

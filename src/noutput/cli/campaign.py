@@ -1,0 +1,73 @@
+"""`noutput campaign`: write campaign documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from noutput.campaign import Campaign
+
+__all__ = ["command"]
+
+
+@click.group(name="campaign")
+def command() -> None:
+    """Make and keep campaigns."""
+
+
+@command.command(name="create")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the campaign [default: FILE with the ending .json].",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace another campaign that is there.")
+def create(file: Path, output: Path | None, *, force: bool) -> None:
+    """Design the table of a campaign, certify it, and write the campaign as JSON.
+
+    FILE is a small TOML file with id, title, question, epsilon, opens, closes and
+    [[attributes]] (name, unit, lower, upper); a [table] with outputs, objective and method is
+    optional.
+    """
+    import noutput
+    from noutput.campaign.recipe import Recipe
+    from noutput.campaign.table import CertifiedTable
+    from noutput.errors import DocumentError
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError("file", "be UTF-8", str(error)) from None
+    recipe = Recipe.from_toml(text)
+    found = noutput.design(**recipe.design)
+    campaign = recipe.campaign(CertifiedTable.from_json(found.mechanism.to_json()))
+    target = output or file.with_suffix(".json")
+    document = campaign.to_json()
+    if target.exists() and not force and target.read_bytes() != document.encode():
+        raise click.ClickException(
+            f"{target} is there already, and a campaign never changes: "
+            "give another --output, or --force."
+        )
+    target.write_text(document, encoding="utf-8")
+    _show(campaign, target)
+
+
+def _show(campaign: Campaign, target: Path) -> None:
+    from noutput.campaign.text import format_instant
+
+    table = campaign.table
+    asked = ", ".join(
+        f"{each.name} from {each.lower:g} to {each.upper:g} {each.unit}".rstrip()
+        for each in campaign.attributes
+    )
+    click.echo(
+        f"Campaign saved in {target}\n"
+        f"  asks         {campaign.question} ({asked})\n"
+        f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}\n"
+        f"  a report     {table.n_outputs} outputs, {table.bits} bits; epsilon {table.epsilon!r}, "
+        f"certified loss {table.privacy_loss()!r}\n"
+        f"  fingerprint  {campaign.fingerprint}"
+    )

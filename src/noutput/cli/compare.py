@@ -1,0 +1,133 @@
+"""`noutput compare`: all mechanisms side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.base import Mechanism
+
+__all__ = ["command"]
+
+_STEP = 0.25  # of epsilon in figures: catalogs of designs have the same
+# drawn at many epsilons: designs that search for seconds and oracles are left to --only
+_DRAWN = (
+    "n-output", "n-output-analytical", "duchi", "three-output", "pm", "pm-sub", "pm-opt",
+    "hybrid", "square-wave",
+)  # fmt: skip
+
+
+@click.command(name="compare")
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss.")
+@click.option(
+    "--only", "names", multiple=True, metavar="NAME",
+    help="A mechanism to compare; repeat for more [default: all].",
+)  # fmt: skip
+@click.option("--outputs", type=int, help="Number of reports of the designs [default: the best].")
+@click.option(
+    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Draw the worst-case variance over epsilon (PNG, SVG or PDF).",
+)  # fmt: skip
+@click.option(
+    "--range", "ends", type=float, nargs=2, default=(0.5, 5.0), show_default=True,
+    help="Smallest and largest epsilon of the figure.",
+)  # fmt: skip
+def command(
+    epsilon: float,
+    names: tuple[str, ...],
+    outputs: int | None,
+    plot_path: Path | None,
+    ends: tuple[float, float],
+) -> None:
+    """Print the variance, the size and the exactness of every mechanism.
+
+    Mechanisms made for categories report the bin of a number, not the number: their variance is
+    that of an estimate of the middle of the bin.
+    """
+    if plot_path:
+        _draw(names or _DRAWN, outputs, ends, plot_path)
+        click.echo(f"Figure saved in {plot_path}")
+    else:
+        _show(epsilon, names, outputs)
+
+
+def _make(name: str, epsilon: float, outputs: int | None) -> Mechanism | None:
+    """Return a mechanism; None where there is none of this size."""
+    import noutput as no
+    from noutput.errors import DesignError
+
+    sized = outputs is not None and name.startswith("n-output")
+    try:
+        return no.mechanism(name, epsilon, **({"n_outputs": outputs} if sized else {}))
+    except DesignError:
+        return None
+
+
+def _lower_bound(epsilon: float) -> float | None:
+    """Return the worst-case variance that no unbiased mechanism can beat; None if not known."""
+    from noutput.designs.bound import lower_bound
+    from noutput.designs.certificate import EPSILON_RANGE
+
+    lowest, highest = EPSILON_RANGE
+    return lower_bound(epsilon).value if lowest <= epsilon <= highest else None
+
+
+def _unbiased(mechanism: Mechanism) -> bool:
+    """Tell reports of numbers from reports of bins, whose mean is the middle of the bin."""
+    return abs(float(mechanism.mean(0.3)) - 0.3) < 1e-9
+
+
+def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    import noutput as no
+
+    bound = _lower_bound(epsilon)
+    table = Table(box=box.SIMPLE_HEAD, title=f"Mechanisms at epsilon = {epsilon:g}")
+    table.add_column("mechanism", no_wrap=True)
+    for heading in ("worst variance", "average variance", "x lower bound", "bits", "exact"):
+        table.add_column(heading, justify="right")
+    for name in names or no.MECHANISMS:
+        mechanism = _make(name, epsilon, outputs)
+        if mechanism is None:
+            table.add_row(name, *["-"] * 5)
+            continue
+        worst = mechanism.worst_variance()
+        table.add_row(
+            name,
+            f"{worst:.5g}",
+            f"{mechanism.average_variance():.5g}",
+            f"{worst / bound:.4f}" if bound and _unbiased(mechanism) else "-",
+            str(mechanism.bits),
+            "yes" if mechanism.exact else "no",
+        )
+    Console().print(table)
+    if bound:
+        click.echo(f"No unbiased mechanism has a worst-case variance below {bound:.5g}.")
+
+
+def _draw(
+    names: tuple[str, ...], outputs: int | None, ends: tuple[float, float], path: Path
+) -> None:
+    import numpy as np
+
+    import noutput as no
+    from noutput import _checks
+    from noutput.cli.figures import draw_variances
+    from noutput.errors import InvalidArgumentError
+
+    low, high = (_checks.positive("range", end) for end in ends)
+    if not low < high:
+        raise InvalidArgumentError("range", "go from a smaller to a larger epsilon", ends)
+    epsilons = np.arange(low, high + _STEP / 2.0, _STEP)
+    curves = {}
+    for name in names:
+        made = [_make(name, epsilon, outputs) for epsilon in epsilons.tolist()]
+        values = [np.nan if mechanism is None else mechanism.worst_variance() for mechanism in made]
+        curves[no.MECHANISMS[name].label] = values
+    draw_variances(epsilons, curves, path)

@@ -1,0 +1,154 @@
+"""Designs that are ready: those shipped with the package, and those this machine has made.
+
+The shipped catalog is one zip file with a design document for every privacy budget, objective
+and number of outputs. What else was designed once is kept as a file in the user's cache folder;
+``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from noutput.designs import document
+from noutput.errors import NoutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from noutput.designs.objective import Objective
+    from noutput.designs.result import Design
+
+__all__ = [
+    "EPSILONS",
+    "OBJECTIVES",
+    "SAME_VALUE",
+    "SIZES",
+    "cache_folder",
+    "cached",
+    "keep",
+    "shipped",
+    "write",
+]
+
+EPSILONS = tuple(k / 4 for k in range(1, 33))
+SIZES = (2, 3, 4, 5, 8, 16)
+OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
+SAME_VALUE = 1e-4
+"""Values this close count as equal, and the smaller table wins."""
+_FILE = "catalog.zip"
+_MOST_OUTPUTS = 256
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def _member(epsilon: float, objective: str, name: object) -> str:
+    return f"{epsilon:g}/{objective}/{name}.json"
+
+
+@cache
+def _archive() -> zipfile.ZipFile | None:
+    resource = files("noutput.designs").joinpath(_FILE)
+    if not resource.is_file():
+        return None
+    return zipfile.ZipFile(BytesIO(resource.read_bytes()))
+
+
+def shipped(epsilon: float, n_outputs: int | None, objective: Objective) -> Design | None:
+    """Return a design of the catalog; its table is certified on the way.
+
+    None for `n_outputs` is the smallest design within 0.01% of the best.
+    """
+    archive = _archive()
+    if archive is None or epsilon not in EPSILONS or objective.prior is not None:
+        return None
+    wanted = _member(epsilon, objective.name, "best" if n_outputs is None else n_outputs)
+    if wanted not in archive.namelist():
+        return None
+    bound = archive.read(_member(epsilon, objective.name, "bound"))
+    return document.load_shipped(archive.read(wanted), bound)
+
+
+def write(designs: Iterable[Design], path: Path) -> None:
+    """Write a catalog; the same designs give the same bytes.
+
+    Of several designs for the same privacy loss and objective, the smallest within 0.01% of
+    the best is also stored as such. The lower bound is stored once.
+    """
+    members: dict[str, str] = {}
+    groups: dict[tuple[float, str], list[Design]] = {}
+    for design in designs:
+        key = (design.mechanism.epsilon, design.objective.name)
+        groups.setdefault(key, []).append(design)
+    for (epsilon, objective), group in groups.items():
+        members[_member(epsilon, objective, "bound")] = document.dump_parts(group[0])[1]
+        least = min(design.value for design in group)
+        near = [design for design in group if design.value <= least * (1.0 + SAME_VALUE)]
+        best = min(near, key=lambda design: design.mechanism.n_outputs)
+        members[_member(epsilon, objective, "best")] = document.dump_parts(best)[0]
+        for design in group:
+            size = design.mechanism.n_outputs
+            if size in SIZES:
+                members[_member(epsilon, objective, size)] = document.dump_parts(design)[0]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in sorted(members.items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            archive.writestr(info, text, zipfile.ZIP_DEFLATED, compresslevel=9)
+
+
+def cache_folder() -> Path | None:
+    """Return where designs made on this machine are kept, or None where nothing is kept."""
+    chosen = os.environ.get("NOUTPUT_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("noutput", appauthor=False)
+
+
+def _cache_file(epsilon: float, n_outputs: int | None, objective: Objective) -> Path | None:
+    folder = cache_folder()
+    if folder is None:
+        return None
+    key = json.dumps([document.VERSION, epsilon, n_outputs, objective.spelling, objective.prior])
+    return folder / f"design-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def cached(epsilon: float, n_outputs: int | None, objective: Objective) -> Design | None:
+    """Return a design from the cache; a corrupt or foreign file counts as none."""
+    path = _cache_file(epsilon, n_outputs, objective)
+    if path is None:
+        return None
+    try:
+        found = document.load(path.read_bytes())
+    except (OSError, NoutputError):
+        return None
+    wanted = (epsilon, objective, "optimal")
+    if (found.mechanism.epsilon, found.objective, found.method) != wanted:
+        return None
+    return found if found.mechanism.n_outputs <= (n_outputs or _MOST_OUTPUTS) else None
+
+
+def keep(design: Design, n_outputs: int | None) -> None:
+    """Keep a design for the next time; concurrent writers and full disks do no harm."""
+    path = _cache_file(design.mechanism.epsilon, n_outputs, design.objective)
+    if path is None:
+        return
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".design-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(design.to_json())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

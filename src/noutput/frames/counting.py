@@ -1,0 +1,140 @@
+"""Count reports inside the engine that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+from noutput.frames.engine_errors import plain_errors
+from noutput.frames.extras import need
+from noutput.frames.layouts import unpivot
+from noutput.frames.names import ATTRIBUTE, REPORT, find_report_column
+from noutput.frames.privatizing import open_frame
+from noutput.frames.recipe import LAYOUTS, column_names
+from noutput.mechanisms.table import TableMechanism
+from noutput.tally import Tally
+
+__all__ = ["tally"]
+
+_COUNT = "noutput_count"
+
+
+@overload
+def tally(  # type: ignore[overload-overlap]  # a str is a sequence of str, and comes first here
+    frame: object, columns: str, mechanism: TableMechanism, *, layout: str = "wide"
+) -> Tally: ...
+@overload
+def tally(
+    frame: object, columns: Sequence[str], mechanism: TableMechanism, *, layout: str = "wide"
+) -> dict[str, Tally]: ...
+def tally(
+    frame: object,
+    columns: str | Sequence[str],
+    mechanism: TableMechanism,
+    *,
+    layout: str = "wide",
+) -> Tally | dict[str, Tally]:
+    """Count the reports of columns; no row leaves the engine.
+
+    Parameters
+    ----------
+    frame : pandas, Polars, PyArrow, DuckDB or PySpark frame
+        What `privatize` returned, or the same columns read back from storage.
+    columns : str or sequence of str
+        The columns that were privatized, by their original names.
+    mechanism : TableMechanism
+        What made the reports.
+    layout : {"wide", "long"}
+        As given to `privatize`.
+
+    Returns
+    -------
+    Tally, or dict of str to Tally where several columns are named
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the frame has no reports of this mechanism about a column, or has reports that the
+        mechanism cannot make.
+
+    Notes
+    -----
+    This is one ``group_by().len()`` of the engine. A lazy frame is run once, however many
+    columns are counted.
+
+    Examples
+    --------
+    >>> import noutput as no, pyarrow as pa
+    >>> from noutput import frames
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> stored = pa.table({frames.report_name("age", m): [0, 1, 1, None]})
+    >>> tally(stored, "age", m).counts
+    (1, 2)
+    """
+    if not isinstance(mechanism, TableMechanism):
+        raise InvalidArgumentError("mechanism", "be a TableMechanism", mechanism)
+    _checks.choice("layout", layout, LAYOUTS)
+    names = column_names("columns", columns)
+    opened = open_frame(frame)
+    with plain_errors():
+        if layout == "long":
+            tallies = _tally_long(opened, names, mechanism)
+        else:
+            tallies = _tally_wide(opened, names, mechanism)
+    return tallies[columns] if isinstance(columns, str) else tallies
+
+
+def _tally_wide(opened: Any, columns: Sequence[str], mechanism: TableMechanism) -> dict[str, Tally]:
+    nw = need("narwhals", "frames")
+    schema = opened.collect_schema()
+    found = {name: find_report_column(list(schema), name, mechanism) for name in columns}
+    for column, name in found.items():
+        _check_kind(column, schema[name])
+    if len(found) > 1 and isinstance(opened, nw.LazyFrame):
+        rows = _count(unpivot(opened, list(found.values()), (), REPORT), [ATTRIBUTE, REPORT])
+        counts = {column: _pick(rows, name) for column, name in found.items()}
+    else:
+        counts = {column: _count(opened, [name]) for column, name in found.items()}
+    return {column: _make(mechanism, column, pairs) for column, pairs in counts.items()}
+
+
+def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) -> dict[str, Tally]:
+    schema = opened.collect_schema()
+    value = find_report_column(list(schema), REPORT, mechanism)
+    if ATTRIBUTE not in schema:
+        raise InvalidArgumentError("frame", f"have a column {ATTRIBUTE!r}", list(schema))
+    _check_kind(REPORT, schema[value])
+    rows = _count(opened, [ATTRIBUTE, value])
+    return {column: _make(mechanism, column, _pick(rows, column)) for column in columns}
+
+
+def _check_kind(column: str, kind: Any) -> None:
+    """Refuse what holds no numbers; whole numbers may come as floats, as in pandas with gaps."""
+    nw = need("narwhals", "frames")
+    if not (kind.is_numeric() or isinstance(kind, nw.Unknown)):
+        raise InvalidArgumentError(f"reports of {column!r}", "be whole numbers", str(kind))
+
+
+def _count(opened: Any, keys: list[str]) -> list[tuple[Any, ...]]:
+    """Return the groups and their sizes; rows without a report are left out."""
+    nw = need("narwhals", "frames")
+    groups = opened.select(*keys).group_by(*keys, drop_null_keys=True).agg(nw.len().alias(_COUNT))
+    if isinstance(groups, nw.LazyFrame):
+        groups = groups.collect()
+    return list(groups.select(*keys, _COUNT).iter_rows())
+
+
+def _pick(rows: list[tuple[Any, ...]], attribute: str) -> list[tuple[Any, ...]]:
+    return [(report, count) for name, report, count in rows if name == attribute]
+
+
+def _make(mechanism: TableMechanism, column: str, pairs: list[tuple[Any, ...]]) -> Tally:
+    counts = [0] * mechanism.n_outputs
+    for report, count in pairs:
+        if report not in range(len(counts)):
+            rule = f"be indexes from 0 to {len(counts) - 1}"
+            raise InvalidArgumentError(f"reports of {column!r}", rule, report)
+        counts[int(report)] += int(count)
+    return Tally(mechanism.fingerprint, tuple(counts))

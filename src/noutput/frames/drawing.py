@@ -1,0 +1,108 @@
+r"""Arrow in, Arrow out: the reports of one batch of rows.
+
+Notes
+-----
+Without a seed every call takes fresh keys from the operating system, so two batches, tasks, task
+attempts, threads or processes never share a random stream, however they were started.
+
+With a seed, the word for row r of the c-th column is word r of a Philox stream whose key depends
+on the seed and c only. Philox is counter-based: any batch can start at its own rows, and the
+result does not depend on how the rows were cut into batches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput._random import word_source
+from noutput.frames.extras import need
+from noutput.frames.values import Place, unit_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.frames.recipe import Recipe
+
+__all__ = ["draw_columns", "draw_reports"]
+
+_SLICE = 1 << 18  # rows of a large frame turned into floats at once
+_WORDS_A_COUNT = 4  # Philox makes four words a counter step
+
+
+def draw_reports(
+    recipe: Recipe, arrays: list[Any], place: Place, seed: int | None = None
+) -> list[Any]:
+    """Return one Arrow array of uint8 reports a column, null where there is no report.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    arrays : list of pyarrow.Array
+        The values of the recipe's columns, of equal length.
+    place : Place
+        Which rows these are; with a seed its start must be known.
+    seed : int, optional
+        For reproducible simulation.
+    """
+    pa = need("pyarrow", "frames")
+    options = {"clip": recipe.clip, "skip_missing": recipe.skip_missing}
+    pairs = [
+        unit_numbers(column, array, recipe.bounds[column], place, **options)
+        for column, array in zip(recipe.columns, arrays, strict=True)
+    ]
+    if recipe.one_per_row:
+        return _draw_one(recipe, pairs, place, seed)
+    draw = recipe.mechanism.privatize
+    return [
+        pa.array(draw(numbers, _generator(seed, stream, place)), mask=missing)
+        for stream, (numbers, missing) in enumerate(pairs)
+    ]
+
+
+def _draw_one(
+    recipe: Recipe,
+    pairs: list[tuple[NDArray[np.float64], NDArray[np.bool_] | None]],
+    place: Place,
+    seed: int | None,
+) -> list[Any]:
+    """Draw one column a row, whatever the values are, and report that one alone."""
+    pa = need("pyarrow", "frames")
+    words = np.empty(pairs[0][0].size, np.uint64)
+    word_source(_generator(seed, len(pairs), place)).fill(words)
+    # the upper half times the number of columns: the chances differ by less than 2^-31
+    chosen = ((words >> np.uint64(32)) * np.uint64(len(pairs))) >> np.uint64(32)
+    table = np.stack([numbers for numbers, _ in pairs])
+    numbers = np.take_along_axis(table, chosen.astype(np.intp)[None, :], axis=0)[0]
+    reports = recipe.mechanism.privatize(numbers, _generator(seed, 0, place))
+    results = []
+    for index, (_, missing) in enumerate(pairs):
+        gaps = chosen != index
+        results.append(pa.array(reports, mask=gaps if missing is None else gaps | missing))
+    return results
+
+
+def draw_columns(recipe: Recipe, table: Any, seed: int | None) -> list[Any]:
+    """Return one chunked array of reports a column for a whole pyarrow.Table."""
+    pa = need("pyarrow", "frames")
+    pieces: list[list[Any]] = [[] for _ in recipe.columns]
+    for start in range(0, table.num_rows, _SLICE):
+        part = table.slice(start, _SLICE)
+        arrays = [part.column(column).combine_chunks() for column in recipe.columns]
+        for piece, reports in zip(
+            pieces, draw_reports(recipe, arrays, Place(start), seed), strict=True
+        ):
+            piece.append(reports)
+    return [pa.chunked_array(piece, pa.uint8()) for piece in pieces]
+
+
+def _generator(seed: int | None, stream: int, place: Place) -> np.random.Generator | None:
+    """Return a generator that stands at the batch's first row, or None for secure words."""
+    if seed is None:
+        return None
+    start = place.start or 0
+    key = np.random.SeedSequence((seed, stream)).generate_state(2, np.uint64)
+    philox = np.random.Philox(key=key, counter=start // _WORDS_A_COUNT)
+    philox.random_raw(start % _WORDS_A_COUNT)
+    return np.random.Generator(philox)

@@ -1,0 +1,116 @@
+"""DuckDB relations: a vectorized function inside the engine, so the result is lazy too."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.drawing import draw_reports
+from noutput.frames.extras import need
+from noutput.frames.values import Place
+
+if TYPE_CHECKING:
+    from noutput.frames.recipe import Recipe
+
+__all__ = ["privatize", "unpivot"]
+
+
+def privatize(
+    relation: Any,
+    recipe: Recipe,
+    names: Sequence[str],
+    keep: Sequence[str],
+    seed: int | None,
+    connection: Any = None,
+) -> Any:
+    """Privatize a duckdb relation of the given (or else the default) connection.
+
+    The function is volatile, so DuckDB neither folds nor repeats its calls. All columns of a row
+    come from one call, as a struct.
+    """
+    duckdb = need("duckdb", "duckdb")
+    function = _register(connection or duckdb.default_connection(), recipe, seed)
+    # quoted names of columns are all that enters the query
+    fields = [f"c{i} := CAST({_quote(name)} AS DOUBLE)" for i, name in enumerate(recipe.columns)]
+    rows = "noutput_rows"
+    if seed is not None:
+        fields.append("row := noutput_row")
+        rows = "(SELECT *, row_number() OVER () - 1 AS noutput_row FROM noutput_rows)"
+    kept = [_quote(name) for name in keep]
+    drawn = f"{function}(struct_pack({', '.join(fields)})) AS noutput_drawn"
+    reports = [f"noutput_drawn.c{i} AS {_quote(name)}" for i, name in enumerate(names)]
+    query = (
+        f"SELECT {', '.join([*kept, *reports])} "  # noqa: S608
+        f"FROM (SELECT {', '.join([*kept, drawn])} FROM {rows})"
+    )
+    try:
+        return relation.query("noutput_rows", query)
+    except duckdb.CatalogException as error:
+        if function not in str(error):
+            raise
+        rule = "be the connection that the relation belongs to"
+        raise InvalidArgumentError("connection", rule, connection) from None
+
+
+def unpivot(relation: Any, on: Sequence[str], keep: Sequence[str], name: str, value: str) -> Any:
+    """Turn columns into rows of a name and a value; rows without a value are left out.
+
+    narwhals can do this on DuckDB's default connection only.
+    """
+    wanted = ", ".join(_quote(column) for column in (*keep, name, value))
+    columns = ", ".join(_quote(column) for column in on)
+    query = (
+        f"SELECT {wanted} FROM (UNPIVOT noutput_wide ON {columns} "  # noqa: S608
+        f"INTO NAME {_quote(name)} VALUE {_quote(value)})"
+    )
+    return relation.query("noutput_wide", query)
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _register(connection: Any, recipe: Recipe, seed: int | None) -> str:
+    """Make the recipe a function of the connection, once, and return its name."""
+    duckdb = need("duckdb", "duckdb")
+    digest = hashlib.sha256(f"{seed} {recipe.to_json()}".encode()).hexdigest()
+    name = f"noutput_{digest[:24]}"
+    fields = [f"c{i}" for i in range(len(recipe.columns))]
+    values = dict.fromkeys(fields, "DOUBLE") | ({} if seed is None else {"row": "BIGINT"})
+    reports = connection.struct_type(dict.fromkeys(fields, "UTINYINT"))
+    # a function of this name that exists is the same one: its name is a digest of what it does
+    with suppress(duckdb.NotImplementedException):
+        connection.create_function(
+            name,
+            _function(recipe, seed, fields),
+            [connection.struct_type(values)],
+            reports,
+            type="arrow",
+            null_handling="special",
+            side_effects=True,
+        )
+    return name
+
+
+def _function(recipe: Recipe, seed: int | None, fields: list[str]) -> Any:
+    pa = need("pyarrow", "frames")
+
+    def draw(rows: Any) -> Any:
+        batch = rows.combine_chunks() if isinstance(rows, pa.ChunkedArray) else rows
+        arrays = [batch.field(name) for name in fields]
+        place = Place(None) if seed is None else Place(_first_row(batch.field("row")))
+        return pa.StructArray.from_arrays(draw_reports(recipe, arrays, place, seed), fields)
+
+    return draw
+
+
+def _first_row(rows: Any) -> int:
+    numbers = rows.to_numpy()
+    if np.any(np.diff(numbers) != 1):
+        raise RuntimeError("DuckDB gave the rows of a seeded batch out of order")
+    return int(numbers[0]) if numbers.size else 0

@@ -1,0 +1,63 @@
+"""Frames in memory: pandas, Polars and PyArrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.drawing import draw_columns
+from noutput.frames.extras import need
+
+if TYPE_CHECKING:
+    from noutput.frames.recipe import Recipe
+
+__all__ = ["privatize"]
+
+
+def privatize(
+    frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str], seed: int | None
+) -> Any:
+    """Privatize a frame that narwhals calls eager."""
+    pa = need("pyarrow", "frames")
+    eager = need("narwhals", "frames").from_native(frame, eager_only=True)
+    arrays = []
+    for column in recipe.columns:
+        try:
+            arrays.append(eager.get_column(column).to_arrow())
+        except pa.lib.ArrowException:
+            kind = str(eager.schema[column])
+            raise InvalidArgumentError(f"column {column!r}", "hold numbers", kind) from None
+    reports = draw_columns(recipe, pa.table(arrays, list(recipe.columns)), seed)
+    add = _ADDERS[eager.implementation.name]
+    return add(
+        eager.select(*keep).to_native(), frame, recipe, dict(zip(names, reports, strict=True))
+    )
+
+
+def _to_arrow(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
+    pa = need("pyarrow", "frames")
+    return pa.table([*kept.columns, *reports.values()], [*kept.column_names, *reports])
+
+
+def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
+    pl = need("polars", "polars")
+    series = {name: pl.from_arrow(array) for name, array in reports.items()}
+    return pl.DataFrame({**kept.to_dict(), **series})
+
+
+def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
+    pd = need("pandas", "pandas")
+    result = kept.reindex(frame.index) if kept.empty and not len(kept.columns) else kept.copy()
+    for name, array in reports.items():
+        values = array.combine_chunks()
+        if recipe.has_gaps:
+            dense = values.fill_null(0).to_numpy()
+            gaps = values.is_null().to_numpy(zero_copy_only=False)
+            result[name] = pd.arrays.IntegerArray(dense.copy(), gaps.copy())
+        else:
+            result[name] = values.to_numpy()
+    return result
+
+
+_ADDERS = {"PYARROW": _to_arrow, "POLARS": _to_polars, "PANDAS": _to_pandas}

@@ -1,0 +1,40 @@
+"""Lazy Polars frames: a streamed node of the plan, run in batches when the plan is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from noutput.frames.drawing import draw_reports
+from noutput.frames.extras import need
+from noutput.frames.values import Place
+
+if TYPE_CHECKING:
+    from noutput.frames.recipe import Recipe
+
+__all__ = ["privatize"]
+
+_ROW = "__noutput_row"
+
+
+def privatize(
+    frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str], seed: int | None
+) -> Any:
+    """Privatize a polars.LazyFrame."""
+    pl = need("polars", "polars")
+    wanted = frame.select(*recipe.columns, *keep)
+    if seed is not None:
+        wanted = wanted.with_row_index(_ROW)
+    schema = wanted.collect_schema()
+
+    def draw(batch: Any) -> Any:
+        first = None
+        if seed is not None:
+            first = int(batch[_ROW][0]) if len(batch) else 0
+        arrays = [batch[column].to_arrow() for column in recipe.columns]
+        reports = draw_reports(recipe, arrays, Place(first), seed)
+        series = {name: pl.from_arrow(array) for name, array in zip(names, reports, strict=True)}
+        return pl.DataFrame({**batch.select(*keep).to_dict(), **series})
+
+    result = {name: schema[name] for name in keep} | dict.fromkeys(names, pl.UInt8)
+    return wanted.map_batches(draw, schema=result, streamable=True)

@@ -1,0 +1,74 @@
+"""Spark frames: `mapInArrow`, so that every task draws with keys of its own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.drawing import draw_reports
+from noutput.frames.extras import need
+from noutput.frames.recipe import Recipe
+from noutput.frames.values import Place
+
+__all__ = ["privatize"]
+
+
+def privatize(frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str]) -> Any:
+    """Privatize a Spark frame.
+
+    Spark has no unsigned bytes, so the reports are short integers.
+    """
+    types = need("pyspark.sql.types", "spark")
+    _check_python(frame)
+    _check_names((*recipe.columns, *keep))
+    wanted = frame.select(*recipe.columns, *keep)
+    reports = [types.StructField(name, types.ShortType(), recipe.has_gaps) for name in names]
+    schema = types.StructType([wanted.schema[name] for name in keep] + reports)
+    task = _task(recipe.to_json(), tuple(names), tuple(keep))
+    return wanted.mapInArrow(task, schema)
+
+
+def _task(
+    text: str, names: Sequence[str], keep: Sequence[str]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what a task runs: it reads, and so certifies, the mechanism itself."""
+
+    def task(batches: Iterator[Any]) -> Iterator[Any]:
+        pa = need("pyarrow", "frames")
+        recipe = Recipe.from_json(text)
+        context = need("pyspark", "spark").TaskContext.get()
+        within = f" of partition {context.partitionId()}" if context else ""
+        start = 0
+        for batch in batches:
+            arrays = batch.columns[: len(recipe.columns)]
+            reports = draw_reports(recipe, arrays, Place(start, within))
+            start += batch.num_rows
+            kept = batch.columns[len(recipe.columns) :]
+            columns = [*kept, *(array.cast(pa.int16()) for array in reports)]
+            yield pa.RecordBatch.from_arrays(columns, [*keep, *names])
+
+    return task
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse what `mapInArrow` cannot look up: Spark reads a dot as a field of a struct."""
+    for name in names:
+        if "." in name or "`" in name:
+            rule = "have no dots and backticks in their names with Spark: rename them first"
+            raise InvalidArgumentError("columns", rule, name)
+
+
+def _check_python(frame: Any) -> None:
+    """Refuse a local session whose workers would start another Python than the driver's."""
+    context = getattr(frame.sparkSession, "_sc", None)  # Spark Connect has none
+    if context is None or not context.master.startswith("local"):
+        return
+    found = shutil.which(context.pythonExec) or context.pythonExec
+    # not `resolve`: the Python of a virtual environment is a link
+    if Path(found).absolute() != Path(sys.executable).absolute():
+        rule = f"be the driver's Python, {sys.executable}, before the session starts"
+        raise InvalidArgumentError("PYSPARK_PYTHON", rule, context.pythonExec)

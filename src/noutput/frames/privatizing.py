@@ -1,0 +1,197 @@
+"""Turn columns of private numbers into columns of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+from noutput.frames.engines import duckdb, eager, polars, spark
+from noutput.frames.extras import need
+from noutput.frames.labels import label
+from noutput.frames.layouts import to_long
+from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["check_columns", "check_seed", "open_frame", "privatize", "run_recipe"]
+
+FrameT = TypeVar("FrameT")
+_EAGER = {"PANDAS", "POLARS", "PYARROW"}
+_SPARK = {"PYSPARK", "PYSPARK_CONNECT"}
+_MAX_SEED = (1 << 63) - 1
+
+
+def privatize(
+    frame: FrameT,
+    columns: str | Sequence[str],
+    *,
+    mechanism: TableMechanism,
+    bounds: Bounds | None = None,
+    keep: str | Sequence[str] = (),
+    clip: bool = False,
+    skip_missing: bool = False,
+    one_per_row: bool = False,
+    layout: str = "wide",
+    seed: int | None = None,
+    connection: Any = None,
+) -> FrameT:
+    r"""Turn columns of private numbers into columns of reports.
+
+    Parameters
+    ----------
+    frame : pandas, Polars, PyArrow, DuckDB or PySpark frame
+        A lazy frame gives a lazy frame: nothing is drawn before it is collected.
+    columns : str or sequence of str
+        The columns with the private numbers: integers, floats or decimals.
+    mechanism : TableMechanism
+        What draws the reports.
+    bounds : mapping of str to Interval or pair of numbers, optional
+        The bounds of each column in its own units; [-1, 1] where none are given.
+    keep : str or sequence of str
+        Columns that are passed on as they are. **All others are left out.** A pandas frame also
+        keeps its index.
+    clip : bool
+        Move values outside the bounds to the nearer end instead of refusing them.
+    skip_missing : bool
+        Make no report of a missing value (null or NaN) instead of refusing it. Whoever sees the
+        result then learns which values were missing.
+    one_per_row : bool
+        Draw one of the columns at random for every row and report that one alone.
+    layout : {"wide", "long"}
+        Wide: one column of reports for each column, named by `report_name`. Long: the columns
+        ``attribute`` and ``report__...``, one row a report.
+    seed : int, optional
+        For reproducible simulation: the same seed gives the same reports in every engine whose
+        rows have an order. Spark refuses it.
+    connection : duckdb connection, optional
+        The connection of a DuckDB relation, where it is not DuckDB's default one.
+
+    Returns
+    -------
+    frame of the same kind
+        Its report columns carry the mechanism's fingerprint in their names.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a column is missing, holds no numbers, or a value breaks a rule. The values of lazy
+        frames are seen, and refused, when the frame is collected.
+
+    Guarantees
+    ----------
+    With `one_per_row`, or with a single column, everything that the result reveals about a row's
+    columns is one :math:`\epsilon`-locally differentially private report (and, with
+    `skip_missing`, which values are missing). With d columns and without `one_per_row` a row
+    gives d reports, and the loss of all of them together is :math:`d \epsilon`.
+
+    Every batch of rows takes fresh keys from the operating system in the process that draws it.
+    Workers read the mechanism from its JSON form and certify it before they draw. None of this
+    holds where a `seed` is given.
+
+    Notes
+    -----
+    A lazy frame that is collected twice draws twice, and two draws about one person cost twice
+    the loss. Write the reports to storage once, and count what was written.
+
+    Examples
+    --------
+    >>> import noutput as no, pyarrow as pa
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> people = pa.table({"age": [20, 50], "town": ["A", "B"]})
+    >>> privatize(people, "age", mechanism=m, bounds={"age": (0, 120)}, keep="town").shape
+    (2, 2)
+    """
+    recipe = make_recipe(
+        columns,
+        mechanism,
+        bounds,
+        clip=clip,
+        skip_missing=skip_missing,
+        one_per_row=one_per_row,
+        layout=layout,
+        secure=seed is None,
+    )
+    return run_recipe(frame, recipe, keep=keep, seed=seed, connection=connection)
+
+
+def run_recipe(
+    frame: FrameT,
+    recipe: Recipe,
+    *,
+    keep: str | Sequence[str] = (),
+    seed: int | None = None,
+    connection: Any = None,
+) -> FrameT:
+    """Do what a recipe says to a frame of any engine."""
+    seed = check_seed(seed)
+    opened = open_frame(frame)
+    kept = column_names("keep", keep, least=0)
+    check_columns(opened.collect_schema(), recipe, kept)
+    names = recipe.columns if recipe.layout == "long" else recipe.report_names
+    wide = _privatize_wide(opened, recipe, names, kept, seed, connection)
+    reports = open_frame(wide)
+    if recipe.layout == "long":
+        reports = to_long(reports, recipe, kept)
+    result: FrameT = label(reports, recipe)
+    return result
+
+
+def check_seed(seed: int | None) -> int | None:
+    """Return a seed that any engine can use, or None."""
+    return None if seed is None else _checks.whole("seed", seed, 0, _MAX_SEED)
+
+
+def open_frame(frame: object) -> Any:
+    """Return the narwhals form of a frame of a known engine."""
+    nw = need("narwhals", "frames")
+    opened = nw.from_native(frame, pass_through=True)
+    if isinstance(opened, nw.DataFrame | nw.LazyFrame):
+        engine = opened.implementation.name
+        if engine in _EAGER | _SPARK | {"DUCKDB"}:
+            return opened
+    rule = "be a pandas, Polars, PyArrow, DuckDB or PySpark frame"
+    raise InvalidArgumentError("frame", rule, type(frame).__name__)
+
+
+def _privatize_wide(
+    opened: Any,
+    recipe: Recipe,
+    names: Sequence[str],
+    keep: Sequence[str],
+    seed: int | None,
+    connection: Any,
+) -> Any:
+    nw = need("narwhals", "frames")
+    frame, engine = opened.to_native(), opened.implementation.name
+    if engine in _SPARK:
+        if seed is not None:
+            rule = "be None: the rows of a Spark frame have no lasting order"
+            raise InvalidArgumentError("seed", rule, seed)
+        return spark.privatize(frame, recipe, names, keep)
+    if engine == "DUCKDB":
+        return duckdb.privatize(frame, recipe, names, keep, seed, connection)
+    if isinstance(opened, nw.LazyFrame):
+        return polars.privatize(frame, recipe, names, keep, seed)
+    return eager.privatize(frame, recipe, names, keep, seed)
+
+
+def check_columns(schema: Any, recipe: Recipe, keep: Sequence[str]) -> None:
+    """Refuse missing columns, wrong types, and names that would meet in the result."""
+    nw = need("narwhals", "frames")
+    for argument, names in (("columns", recipe.columns), ("keep", keep)):
+        for name in names:
+            if name not in schema:
+                raise InvalidArgumentError(argument, f"name columns of {list(schema)}", name)
+    for name in keep:
+        if name in recipe.columns:
+            raise InvalidArgumentError("keep", "leave out the private columns", name)
+        if name in recipe.result_names:
+            raise InvalidArgumentError("keep", "leave out names that the result needs", name)
+    for name in recipe.columns:
+        kind = schema[name]
+        # Object and Unknown are decided by the values: decimals of pandas, columns of nulls
+        if not (kind.is_numeric() or isinstance(kind, nw.Object | nw.Unknown)):
+            raise InvalidArgumentError(f"column {name!r}", "hold numbers", str(kind))

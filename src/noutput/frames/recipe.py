@@ -1,0 +1,165 @@
+"""What is done to which columns: everything a worker or a later reader must know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from noutput import _checks
+from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.frames.names import ATTRIBUTE, REPORT, report_name
+from noutput.interval import UNIT, Interval
+from noutput.mechanisms import document
+from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["LAYOUTS", "Bounds", "Recipe", "column_names", "make_recipe"]
+
+Bounds: TypeAlias = Mapping[str, Interval | tuple[float, float]]
+
+FORMAT = "noutput-reports"
+VERSION = 1
+LAYOUTS = ("wide", "long")
+_FLAGS = ("clip", "skip_missing", "one_per_row", "secure")
+_KEYS = {"format", "version", "mechanism", "columns", "layout", *_FLAGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How reports are made from columns, stored with them.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism
+        What draws the reports.
+    columns : tuple of str
+        The columns that hold the values.
+    intervals : tuple of Interval
+        The bounds of each column, in the user's units.
+    clip, skip_missing, one_per_row : bool
+        See `noutput.frames.privatize`.
+    layout : str
+        "wide" or "long".
+    secure : bool
+        False where a seed was given: such reports are a simulation and protect nobody. The seed
+        itself is never stored.
+    """
+
+    mechanism: TableMechanism
+    columns: tuple[str, ...]
+    intervals: tuple[Interval, ...]
+    clip: bool = False
+    skip_missing: bool = False
+    one_per_row: bool = False
+    layout: str = "wide"
+    secure: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, TableMechanism):
+            raise InvalidArgumentError("mechanism", "be a TableMechanism", self.mechanism)
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidArgumentError(name, "be True or False", getattr(self, name))
+        _checks.choice("layout", self.layout, LAYOUTS)
+
+    @property
+    def bounds(self) -> dict[str, Interval]:
+        """The bounds of every column."""
+        return dict(zip(self.columns, self.intervals, strict=True))
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a row may have a column without a report."""
+        return self.skip_missing or self.one_per_row
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        """The report columns of the result."""
+        if self.layout == "long":
+            return (report_name(REPORT, self.mechanism),)
+        return tuple(report_name(column, self.mechanism) for column in self.columns)
+
+    @property
+    def result_names(self) -> tuple[str, ...]:
+        """All columns of the result but those that were kept."""
+        return (ATTRIBUTE, *self.report_names) if self.layout == "long" else self.report_names
+
+    def to_json(self) -> str:
+        """Return a JSON document with the mechanism in it."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "columns": [
+                {"name": name, "lower": interval.lower, "upper": interval.upper}
+                for name, interval in self.bounds.items()
+            ],
+            "layout": self.layout,
+            **{name: getattr(self, name) for name in _FLAGS},
+            "mechanism": json.loads(self.mechanism.to_json()),
+        }
+        return json.dumps(content)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Recipe:
+        """Read a recipe; its mechanism is certified before anything is returned."""
+        found = document.parse(text)
+        if found.get("format") != FORMAT:
+            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
+        if type(found.get("version")) is not int or found["version"] != VERSION:
+            raise DocumentError("version", f"be {VERSION}", found.get("version"))
+        if set(found) != _KEYS:
+            raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
+        mechanism = TableMechanism.from_json(json.dumps(found["mechanism"]))
+        bounds = _read_columns(found["columns"])
+        flags = {name: found[name] for name in _FLAGS}
+        columns, intervals = tuple(bounds), tuple(bounds.values())
+        return cls(mechanism, columns, intervals, layout=found["layout"], **flags)
+
+
+def _read_columns(found: object) -> dict[str, Interval]:
+    rule = "be objects with a name, a lower and an upper bound, none twice"
+    if not isinstance(found, list) or not found:
+        raise DocumentError("columns", rule, found)
+    bounds: dict[str, Interval] = {}
+    for entry in found:
+        if not isinstance(entry, dict) or set(entry) != {"name", "lower", "upper"}:
+            raise DocumentError("columns", rule, entry)
+        if not isinstance(entry["name"], str) or entry["name"] in bounds:
+            raise DocumentError("columns", rule, entry["name"])
+        bounds[entry["name"]] = Interval(entry["lower"], entry["upper"])
+    return bounds
+
+
+def column_names(name: str, value: str | Sequence[str], *, least: int = 1) -> tuple[str, ...]:
+    """Return one or several distinct column names as a tuple."""
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if any(not isinstance(entry, str) for entry in names) or len(set(names)) < len(names):
+        raise InvalidArgumentError(name, "be distinct names of columns", value)
+    if len(names) < least:
+        raise InvalidArgumentError(name, "name at least one column", value)
+    return names
+
+
+def make_recipe(
+    columns: str | Sequence[str],
+    mechanism: TableMechanism,
+    bounds: Bounds | None,
+    **options: Any,
+) -> Recipe:
+    """Check the arguments of `noutput.frames.privatize` and bring them together."""
+    names = column_names("columns", columns)
+    given = dict(bounds or {})
+    for name in given:
+        if name not in names:
+            raise InvalidArgumentError("bounds", f"name columns of {list(names)}", name)
+    intervals = tuple(_interval(name, given.get(name, UNIT)) for name in names)
+    return Recipe(mechanism, names, intervals, **options)
+
+
+def _interval(name: str, value: object) -> Interval:
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return Interval(value[0], value[1])
+    raise InvalidArgumentError(f"bounds[{name!r}]", "be an Interval or a pair of numbers", value)

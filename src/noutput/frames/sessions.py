@@ -1,0 +1,72 @@
+"""A Spark session whose workers run the driver's Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.extras import need
+
+__all__ = ["borrow_session", "spark_session"]
+
+
+def spark_session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Any:
+    """Return the running Spark session, or start one.
+
+    Parameters
+    ----------
+    master : str, optional
+        Where to run, such as ``local[2]``, ``yarn`` or ``spark://host:7077``; Spark's own
+        configuration decides if not given, and all local processors if that is silent too.
+    settings : mapping of str to str, optional
+        Further settings of Spark, such as ``{"spark.driver.memory": "2g"}``.
+
+    Raises
+    ------
+    MissingExtraError
+        If pyspark is not installed.
+    InvalidArgumentError
+        If there is no Java on this machine.
+
+    Notes
+    -----
+    Unless the variable is set already, PYSPARK_PYTHON becomes the driver's own Python for local
+    masters: Spark would start whatever ``python3`` is first on the path. On a cluster it must
+    name a Python with noutput that exists on every worker.
+    """
+    sql = need("pyspark.sql", "spark")
+    for package in ("pandas", "pyarrow"):
+        need(package, "spark")
+    _check_java()
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = sql.SparkSession.builder.appName("noutput")
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in (settings or {}).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+@contextmanager
+def borrow_session(master: str | None) -> Iterator[Any]:
+    """Lend the running session, or one that is stopped afterwards."""
+    running = need("pyspark.sql", "spark").SparkSession.getActiveSession()
+    session = spark_session(master)
+    try:
+        yield session
+    finally:
+        if running is None:
+            session.stop()
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=f"{home}/bin" if home else None) is None:
+        rule = "name a Java 17 or newer, or java must be on the PATH: Spark runs on it"
+        raise InvalidArgumentError("JAVA_HOME", rule, home)

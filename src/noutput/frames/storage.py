@@ -1,0 +1,110 @@
+"""Where reports and their recipe are stored."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.extras import need
+from noutput.frames.labels import KEY
+from noutput.frames.recipe import Recipe
+
+__all__ = [
+    "check_new",
+    "new_target",
+    "parquet_files",
+    "read_recipe",
+    "spark_recipe",
+    "write_sidecar",
+]
+
+
+def parquet_files(source: Path, engine: str) -> list[str]:
+    """Return the Parquet file, or those of the folder in the order of their names."""
+    if source.is_dir():
+        files = sorted(source.glob("*.parquet"))
+        if not files:
+            raise InvalidArgumentError("source", "hold files *.parquet", str(source))
+        return [str(file) for file in files]
+    if not source.exists():
+        raise InvalidArgumentError("source", "be a file or a folder", str(source))
+    if source.suffix == ".csv":
+        raise InvalidArgumentError("source", f"be Parquet with the engine {engine!r}", str(source))
+    return [str(source)]
+
+
+def _sidecar(path: Path) -> Path:
+    if path.suffix == ".csv":
+        return path.with_name(path.name + ".noutput.json")
+    return path / "_noutput.json"  # readers of Parquet pass over names with an underscore
+
+
+def write_sidecar(target: Path, recipe: Recipe) -> None:
+    """Store the recipe with a folder or a CSV file."""
+    _sidecar(target).write_text(recipe.to_json() + "\n", encoding="utf-8")
+
+
+def check_new(target: Path) -> None:
+    """Refuse to write over what exists: reports are drawn once."""
+    if target.exists():
+        raise InvalidArgumentError("target", "not exist yet", str(target))
+    if not target.parent.is_dir():
+        raise InvalidArgumentError("target", "lie in a folder that exists", str(target))
+
+
+@contextmanager
+def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
+    """Lend a file to write to; what was written appears at the target when all went well."""
+    check_new(target)
+    partial = target.with_name(f".{target.name}.partial")
+    _remove(partial)
+    single = target.suffix in {".parquet", ".csv"}
+    if not single:
+        partial.mkdir()
+    try:
+        yield partial if single else partial / "part-00000.parquet"
+        if not single:
+            write_sidecar(partial, recipe)
+        if target.suffix == ".csv":
+            write_sidecar(target, recipe)
+        partial.rename(target)
+    finally:
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def read_recipe(source: Path) -> Recipe:
+    """Return the recipe of stored reports."""
+    if not source.exists():
+        raise InvalidArgumentError("source", "be a file or a folder", str(source))
+    if source.is_dir() or source.suffix == ".csv":
+        sidecar = _sidecar(source)
+        if not sidecar.exists():
+            raise InvalidArgumentError("source", f"come with its {sidecar.name}", str(source))
+        return Recipe.from_json(sidecar.read_text(encoding="utf-8"))
+    schema = need("pyarrow.parquet", "frames").read_schema(source)
+    return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
+
+
+def spark_recipe(frame: Any) -> Recipe:
+    """Return the recipe in the metadata of a Spark frame's columns."""
+    texts = {field.metadata[KEY] for field in frame.schema if KEY in field.metadata}
+    if len(texts) > 1:
+        raise InvalidArgumentError("source", "hold reports of one recipe", f"{len(texts)} of them")
+    return _of_metadata(next(iter(texts), None), "no metadata of that kind")
+
+
+def _of_metadata(text: str | bytes | None, source: object) -> Recipe:
+    if text is None:
+        raise InvalidArgumentError("source", "hold reports with their recipe", str(source))
+    return Recipe.from_json(text)

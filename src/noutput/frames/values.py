@@ -1,0 +1,91 @@
+"""From an Arrow column to numbers of [-1, 1]: the rules for rows, the same in every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput.errors import InvalidArgumentError
+from noutput.frames.extras import need
+from noutput.interval import UNIT, Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Place", "unit_numbers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a batch of rows comes from, for error messages and seeded words.
+
+    Parameters
+    ----------
+    start : int or None
+        The number of the batch's first row, from 0; None where the engine does not know it.
+    within : str
+        What the rows are counted in, if not the whole frame.
+    """
+
+    start: int | None = 0
+    within: str = ""
+
+    def name(self, column: str, row: int, size: int) -> str:
+        """Name one value of a batch of `size` rows."""
+        if self.start is None:
+            return f"column {column!r} (in a batch of {size} rows)"
+        return f"column {column!r} at row {self.start + row}{self.within}"
+
+
+def unit_numbers(
+    column: str, array: Any, interval: Interval, place: Place, *, clip: bool, skip_missing: bool
+) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    """Return the values as numbers of [-1, 1], and which are missing (None if none is).
+
+    A missing value (null or NaN) stands as some number of [-1, 1].
+    """
+    numbers = _floats(column, array)
+    missing = np.isnan(numbers)
+    any_missing = bool(missing.any())
+    if any_missing and not skip_missing:
+        row = int(missing.argmax())
+        rule = "be a number (skip_missing=True leaves missing values out)"
+        raise InvalidArgumentError(place.name(column, row, numbers.size), rule, None)
+    if any_missing:
+        numbers = np.where(missing, interval.lower, numbers)
+    if numbers.size and not clip:
+        _check_range(column, numbers, interval, place)
+    if interval != UNIT:
+        numbers = interval.to_unit(numbers, clip=clip)
+    elif clip:
+        numbers = np.clip(numbers, -1.0, 1.0)
+    return numbers, missing if any_missing else None
+
+
+def _check_range(
+    column: str, numbers: NDArray[np.float64], interval: Interval, place: Place
+) -> None:
+    if interval.lower <= numbers.min() and numbers.max() <= interval.upper:
+        return
+    row = int(np.argmax((numbers < interval.lower) | (numbers > interval.upper)))
+    rule = f"lie in [{interval.lower}, {interval.upper}] (clip=True moves values to the nearer end)"
+    found = float(numbers[row])
+    raise InvalidArgumentError(place.name(column, row, numbers.size), rule, found)
+
+
+def _floats(column: str, array: Any) -> NDArray[np.float64]:
+    """Return any numbers of Arrow as floats, null as NaN."""
+    types = need("pyarrow", "frames").types
+    kind = array.type
+    if not (
+        types.is_floating(kind)
+        or types.is_integer(kind)
+        or types.is_decimal(kind)
+        or types.is_null(kind)
+    ):
+        raise InvalidArgumentError(f"column {column!r}", "hold numbers", str(kind))
+    floats = array if types.is_float64(kind) else array.cast("float64", safe=False)
+    result: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
+    return result

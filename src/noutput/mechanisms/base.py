@@ -1,0 +1,69 @@
+"""What every mechanism offers, whatever its reports look like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Channel", "Mechanism"]
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    r"""A way to turn numbers of [-1, 1] into :math:`\epsilon`-locally private reports.
+
+    Notes
+    -----
+    A report decodes to a number. Its mean given x is `mean` and its variance is `variance`; for
+    a mechanism made for numbers the mean is x itself, for one made for categories it is the
+    middle of the bin that holds x.
+    """
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss that the mechanism claims."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the claim covers the sampler itself and not only its real-number model."""
+
+    @property
+    def bits(self) -> int:
+        """How many bits a report needs."""
+
+    def privatize(
+        self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
+    ) -> Any:
+        """Turn private numbers into reports, one for each."""
+
+    def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """Return the number that each report stands for."""
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the mean of the decoded report at every x."""
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the variance of the decoded report at every x."""
+
+    def worst_variance(self) -> float:
+        """Return the largest variance over all inputs."""
+
+    def average_variance(self, prior: ArrayLike | None = None) -> float:
+        """Return the variance averaged over a histogram of inputs; uniform if not given."""
+
+
+@runtime_checkable
+class Channel(Mechanism, Protocol):
+    """A mechanism whose reports fall into few cells, so that a matrix describes it."""
+
+    def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
+        """Return the cell that each report falls into."""
+
+    def probabilities(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return P(cell | x), of shape ``x.shape + (cells,)``."""
+
+    def transition(self, bins: int = 64) -> NDArray[np.float64]:
+        """Return P(cell | x uniform in a bin), of shape (bins, cells)."""

@@ -1,0 +1,212 @@
+r"""The Hybrid mechanism: Piecewise or Duchi, by the toss of a coin that x does not influence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput import _checks
+from noutput.mechanisms import sampling
+from noutput.mechanisms.duchi import duchi
+from noutput.mechanisms.kernel import TableKernel
+from noutput.mechanisms.piecewise import pm
+from noutput.mechanisms.sampling import unit_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from noutput.mechanisms.table import TableMechanism
+    from noutput.mechanisms.window import WindowMechanism
+
+__all__ = ["REPORT", "SMALLEST_MIXED_EPSILON", "Hybrid"]
+
+REPORT = np.dtype([("part", np.uint8), ("value", np.float64)])
+_PIECEWISE = 1
+
+SMALLEST_MIXED_EPSILON = math.log(
+    (
+        -5.0
+        + 2.0 * math.cbrt(6353.0 - 405.0 * math.sqrt(241.0))
+        + 2.0 * math.cbrt(6353.0 + 405.0 * math.sqrt(241.0))
+    )
+    / 27.0
+)
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    r"""The Hybrid mechanism of Wang et al. 2019.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss of both parts.
+
+    Notes
+    -----
+    A report is a record of two fields, of the numpy type `REPORT`: ``part`` says which mechanism
+    made it (0: Duchi, 1: Piecewise), ``value`` is that mechanism's unbiased estimate of x. The
+    cells of `cells`, `probabilities` and `transition` are Duchi's two outputs followed by the
+    output bins of Piecewise.
+
+    Piecewise is chosen with probability :math:`\beta = 1 - e^{-\epsilon / 2}` where epsilon
+    exceeds 0.61 (`SMALLEST_MIXED_EPSILON`), else never. What x squared adds to the variance of
+    Piecewise, :math:`1 / (e^{\epsilon / 2} - 1)`, and takes from Duchi's, 1, cancel for this
+    :math:`\beta`: the variance is the same for every x.
+
+    Guarantees
+    ----------
+    The coin does not depend on x, so the pair of part and value is as private as the parts: the
+    densities of Piecewise and the certified table of Duchi are epsilon-locally differentially
+    private. Like Piecewise, the sampler is **not exact** (see `WindowMechanism`).
+
+    References
+    ----------
+    Wang et al., "Collecting and analyzing multidimensional data with local differential privacy",
+    2019, doi:10.1109/ICDE.2019.00063.
+
+    Examples
+    --------
+    >>> m = Hybrid(1.0)
+    >>> reports = m.privatize([0.5, 0.5, 0.5], rng=np.random.default_rng(7))
+    >>> reports["part"].shape, round(m.worst_variance(), 3)
+    ((3,), 4.289)
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _checks.positive("epsilon", self.epsilon))
+
+    @property
+    def exact(self) -> bool:
+        """False: the Piecewise part computes with floats."""
+        return False
+
+    @property
+    def bits(self) -> int:
+        """How many bits a report needs: the part, and a float."""
+        return 65
+
+    @property
+    def piecewise_share(self) -> float:
+        """The probability of the Piecewise part."""
+        return -math.expm1(-self.epsilon / 2.0) if self.epsilon > SMALLEST_MIXED_EPSILON else 0.0
+
+    @cached_property
+    def duchi(self) -> TableMechanism:
+        """The Duchi part."""
+        return duchi(self.epsilon)
+
+    @cached_property
+    def piecewise(self) -> WindowMechanism:
+        """The Piecewise part."""
+        return pm(self.epsilon)
+
+    @cached_property
+    def _duchi_kernel(self) -> TableKernel:
+        return TableKernel(self.duchi.knots, self.duchi.weights)
+
+    def privatize(
+        self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
+    ) -> NDArray[np.void]:
+        """Turn private numbers into reports.
+
+        Parameters
+        ----------
+        x : float or array of floats
+            Numbers in [-1, 1], in any shape.
+        rng : numpy Generator, optional
+            For reproducible simulation. By default the randomness is secure.
+        clip : bool
+            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
+
+        Returns
+        -------
+        record, or array of records of the same shape as x
+            Fields ``part`` and ``value``. The i-th number uses the words 2i (which part) and
+            2i + 1 (its report).
+        """
+        return sampling.report(x, rng, self._draw, REPORT, clip=clip, words_each=2)
+
+    def _draw(
+        self, x: NDArray[np.float64], words: NDArray[np.uint64], out: NDArray[np.void]
+    ) -> None:
+        coins, own = words[0::2], words[1::2]
+        threshold = min(round(self.piecewise_share * 2.0**64), (1 << 64) - 1)
+        part = coins < np.uint64(threshold)
+        indexes = np.empty(x.shape, np.uint8)
+        self._duchi_kernel.draw(x, own, indexes)
+        values = np.empty(x.shape)
+        self.piecewise.draw(x, own, values)
+        out["part"] = part
+        out["value"] = np.where(part, values, self.duchi.outputs.take(indexes))
+
+    def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """Return the unbiased estimate of x that each report stands for."""
+        result: NDArray[np.float64] = np.asarray(reports)["value"].astype(np.float64)
+        return result
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the mean of the decoded report at every x: x itself."""
+        return unit_array(x)
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the variance of the decoded report at every x."""
+        share = self.piecewise_share
+        result: NDArray[np.float64] = (1.0 - share) * self.duchi.variance(x)
+        result += share * self.piecewise.variance(x)
+        return result
+
+    def worst_variance(self) -> float:
+        """Return the largest variance over all inputs: it is linear in x squared."""
+        return float(self.variance([0.0, 1.0]).max())
+
+    def average_variance(self, prior: ArrayLike | None = None) -> float:
+        """Return the variance averaged over a histogram of inputs.
+
+        Parameters
+        ----------
+        prior : sequence of floats, optional
+            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
+        """
+        share = self.piecewise_share
+        parts = self.duchi.average_variance(prior), self.piecewise.average_variance(prior)
+        return (1.0 - share) * parts[0] + share * parts[1]
+
+    def cells(self, reports: ArrayLike, output_bins: int = 64) -> NDArray[np.intp]:
+        """Return the cell that each report falls into."""
+        records = np.asarray(reports)
+        value = records["value"]
+        inside = self.piecewise.cells(value, output_bins) + self.duchi.n_outputs
+        return np.where(records["part"] == _PIECEWISE, inside, (value > 0.0).astype(np.intp))
+
+    def probabilities(self, x: ArrayLike, output_bins: int = 64) -> NDArray[np.float64]:
+        """Return P(cell | x), of shape ``x.shape + (2 + output_bins,)``."""
+        return self._side_by_side(
+            self.duchi.probabilities(x), self.piecewise.probabilities(x, output_bins)
+        )
+
+    def transition(self, bins: int = 64, output_bins: int | None = None) -> NDArray[np.float64]:
+        """Return P(cell | x uniform in a bin), of shape (bins, 2 + output_bins).
+
+        Parameters
+        ----------
+        bins : int
+            How many equal bins of [-1, 1] the inputs fall into.
+        output_bins : int, optional
+            How many equal bins Piecewise reports fall into; as many as `bins` if not given.
+        """
+        return self._side_by_side(
+            self.duchi.transition(bins), self.piecewise.transition(bins, output_bins)
+        )
+
+    def _side_by_side(
+        self, duchi_part: NDArray[np.float64], piecewise_part: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        share = self.piecewise_share
+        return np.concatenate([(1.0 - share) * duchi_part, share * piecewise_part], axis=-1)

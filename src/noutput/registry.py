@@ -1,0 +1,109 @@
+"""Names for every mechanism: those of the paper's evaluation, and our designs."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.direct_encoding import DirectEncoding
+from noutput.mechanisms.duchi import duchi
+from noutput.mechanisms.hybrid import Hybrid
+from noutput.mechanisms.piecewise import pm, pm_opt, pm_sub
+from noutput.mechanisms.square_wave import square_wave
+from noutput.mechanisms.three_output import three_output
+from noutput.mechanisms.unary_encoding import oue, sue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from noutput.mechanisms.base import Mechanism
+
+__all__ = ["MECHANISMS", "Entry", "mechanism"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mechanism that can be had by its name.
+
+    Parameters
+    ----------
+    label : str
+        What figures and tables call it.
+    make : callable
+        Takes epsilon and the options of the mechanism.
+    """
+
+    label: str
+    make: Callable[..., Mechanism]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What can be chosen besides epsilon."""
+        return tuple(inspect.signature(self.make).parameters)[1:]
+
+
+def _designed(**choices: Any) -> Callable[..., Mechanism]:
+    def make(epsilon: float, n_outputs: int | None = None) -> Mechanism:
+        from noutput.designs import design  # needs scipy, which the other mechanisms do not
+
+        return design(epsilon, n_outputs, **choices).mechanism
+
+    return make
+
+
+MECHANISMS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "n-output": Entry("N-output", _designed()),
+        "n-output-average": Entry("N-output (average)", _designed(objective="average")),
+        "n-output-numerical": Entry("N-output (numerical)", _designed(method="numerical")),
+        "n-output-analytical": Entry("N-output (analytical)", _designed(method="analytical")),
+        "duchi": Entry("Duchi", duchi),
+        "three-output": Entry("Three-output", three_output),
+        "pm": Entry("PM", pm),
+        "pm-sub": Entry("PM-sub", pm_sub),
+        "pm-opt": Entry("PM-opt", pm_opt),
+        "hybrid": Entry("Hybrid", Hybrid),
+        "square-wave": Entry("Square Wave", square_wave),
+        "direct-encoding": Entry("Direct encoding", DirectEncoding),
+        "oue": Entry("OUE", oue),
+        "sue": Entry("SUE", sue),
+    }
+)
+"""Every mechanism by its name; read-only."""
+
+
+def mechanism(name: str, epsilon: float, **options: Any) -> Mechanism:
+    """Return a mechanism by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `MECHANISMS`.
+    epsilon : float
+        The privacy loss that a report may have.
+    **options
+        ``n_outputs`` for the designs, ``bins`` for the mechanisms made for categories.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there is no such mechanism or option, or a value breaks a rule.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> no.mechanism("three-output", epsilon=1.0).bits
+    2
+    >>> list(no.MECHANISMS)[-3:]
+    ['direct-encoding', 'oue', 'sue']
+    """
+    entry = MECHANISMS[_checks.choice("name", name, MECHANISMS)]
+    for option in options:
+        if option not in entry.options:
+            rule = f"be an option of {name} ({', '.join(entry.options) or 'it has none'})"
+            raise InvalidArgumentError("options", rule, option)
+    return entry.make(_checks.positive("epsilon", epsilon), **options)

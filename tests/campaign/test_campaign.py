@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noutput.campaign import Attribute, Campaign
+from noutput.errors import DocumentError, InvalidArgumentError, NoutputError, PrivacyError
+from noutput.interval import Interval
+from tests.campaign.examples import OPENS, commute_campaign, example_campaigns, salary_campaign
+from tests.campaign.vectors import vectors
+
+GOOD = vectors("campaigns")["good"]
+BAD = {case["why"]: case["campaign"] for case in vectors("campaigns")["bad"]}
+
+
+@pytest.mark.parametrize("case", GOOD, ids=range(len(GOOD)))
+def test_documents_of_the_vectors_are_read_and_written(case: dict[str, str]) -> None:
+    campaign = Campaign.from_json(case["text"])
+    assert campaign.fingerprint == case["fingerprint"]
+    assert campaign.to_json() == case["text"]
+    assert Campaign.from_json(case["text"].encode()) == campaign
+
+
+@pytest.mark.parametrize("campaign", BAD.values(), ids=BAD.keys())
+def test_changed_documents_are_refused(campaign: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="must"):
+        Campaign.from_json(json.dumps(campaign))
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "id": {"id": "other"},
+    "title": {"title": "Other"},
+    "question": {"question": "Why?"},
+    "goal": {"goal": "distribution"},
+    "public": {"public": True},
+    "opens": {"opens": OPENS + timedelta(seconds=1)},
+    "unit": {"attributes": (Attribute("commute", "hours", 0, 180),)},
+    "upper": {"attributes": (Attribute("commute", "minutes", 0, 181),)},
+    "more": {"attributes": (*commute_campaign().attributes, Attribute("b", "", 0, 1))},
+    "table": {"table": salary_campaign().table},
+}
+
+
+def test_the_fingerprint_covers_every_part() -> None:
+    base = commute_campaign()
+    prints = {replace(base, **change).fingerprint for change in CHANGES.values()}
+    assert len(prints | {base.fingerprint}) == len(CHANGES) + 1
+
+
+def test_a_campaign_whose_table_lies_is_refused() -> None:
+    document = json.loads(commute_campaign().to_json())
+    for pair in vectors("tables")["lying"]:
+        with pytest.raises(PrivacyError):
+            Campaign.from_json(json.dumps({**document, "table": pair["bad"]}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", '{"a": NaN}', "[" * 9999, b"\xff", None])
+def test_text_that_is_no_campaign_is_refused(text: Any) -> None:
+    with pytest.raises(DocumentError):
+        Campaign.from_json(text)
+
+
+@given(st.binary(max_size=100))
+def test_noise_is_refused(noise: bytes) -> None:
+    with pytest.raises(NoutputError):
+        Campaign.from_json(noise)
+
+
+def test_it_is_open_from_its_first_second_until_before_its_last() -> None:
+    campaign = commute_campaign()
+    second = timedelta(seconds=1)
+    assert campaign.is_open(campaign.opens)
+    assert campaign.is_open(campaign.closes - second)
+    assert not campaign.is_open(campaign.opens - second)
+    assert not campaign.is_open(campaign.closes)
+
+
+def test_instants_are_kept_in_utc() -> None:
+    zone = timezone(timedelta(hours=9))
+    campaign = replace(commute_campaign(), opens=datetime(2026, 3, 1, 9, tzinfo=zone))
+    assert campaign == replace(campaign, opens=datetime(2026, 3, 1, tzinfo=UTC))
+    assert '"opens": "2026-03-01T00:00:00Z"' in campaign.to_json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"opens": datetime(2026, 3, 1)},
+        {"opens": datetime(2026, 3, 1, microsecond=1, tzinfo=UTC)},
+        {"opens": "2026-03-01T00:00:00Z"},
+        {"attributes": ()},
+        {"id": 3},
+    ],
+    ids=range(5),
+)
+def test_bad_parts_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match="must"):
+        replace(commute_campaign(), **change)
+
+
+def test_it_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        commute_campaign().title = "x"  # type: ignore[misc]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.001, 1e6), st.floats(-2e6, 2e6))
+def test_values_map_as_intervals_do(lower: float, width: float, value: float) -> None:
+    attribute = Attribute("a", "", lower, lower + width)
+    interval = Interval(lower, lower + width)
+    x = attribute.to_unit(value)
+    assert x == float(interval.to_unit(value, clip=True))
+    assert attribute.from_unit(x) == interval.from_unit(x)
+
+
+def test_values_agree_with_the_vectors() -> None:
+    for case in vectors("campaigns")["units"]:
+        attribute = Attribute("a", "", case["lower"], case["upper"])
+        assert attribute.to_unit(case["value"]) == case["x"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "4242", None, True, 10**400])
+def test_values_that_are_no_numbers_are_refused_without_repeating_them(value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"values\['a'\] must be a finite") as caught:
+        Attribute("a", "", 0, 1).to_unit(value)
+    assert "4242" not in str(caught.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert Attribute("a", "", 0, 1).to_unit(np.float64(0.5)) == 0.0
+
+
+def test_attribute_places() -> None:
+    assert example_campaigns()[1].attribute_indexes == {"salary": 0, "age": 1, "change_2": 2}

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from noutput.campaign import Receipt, Report, Route, fetch_campaign, send_batch, send_report
+from noutput.campaign.packed import decode_packed
+from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
+from noutput.errors import DeliveryError, DocumentError, InvalidArgumentError, PrivacyError
+from tests.campaign.examples import commute_campaign
+from tests.campaign.server import COUNTED, Answer, problem, serving
+from tests.campaign.vectors import vectors
+
+CAMPAIGN = commute_campaign()
+REPORT = Report(CAMPAIGN.fingerprint, "commute", 1)
+
+
+@pytest.fixture
+def naps() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def route(naps: list[float]) -> Route:
+    return Route(timeout=2.0, attempts=6, sleep=naps.append)
+
+
+def test_a_campaign_is_fetched_and_certified(route: Route) -> None:
+    with serving(Answer(body=CAMPAIGN.to_json().encode())) as (url, seen):
+        assert fetch_campaign(url + "/", route) == CAMPAIGN
+    assert (seen[0].method, seen[0].path) == ("GET", "/campaigns/commute")
+    assert seen[0].headers["User-Agent"] == "noutput"
+
+
+def test_a_lying_server_is_refused(route: Route) -> None:
+    document = json.loads(CAMPAIGN.to_json())
+    document["table"] = vectors("tables")["lying"][0]["bad"]
+    lie = json.dumps(document).encode()
+    with serving(Answer(body=lie)) as (url, _), pytest.raises(PrivacyError):
+        fetch_campaign(url, route)
+    with serving(Answer(body=b"<html>")) as (url, _), pytest.raises(DocumentError):
+        fetch_campaign(url, route)
+
+
+def test_every_attempt_sends_the_same_bytes(route: Route, naps: list[float]) -> None:
+    answers = (
+        Answer(None),
+        problem(503, "unavailable"),
+        problem(429, "too-many-requests"),
+        COUNTED,
+    )
+    with serving(*answers) as (url, seen):
+        assert send_report(url, REPORT, route) == Receipt(1, 0)
+    assert [request.body for request in seen] == [encode_report(REPORT)] * 4
+    assert seen[0].path == "/campaigns/commute/reports"
+    assert seen[0].headers["Content-Type"] == REPORT_TYPE
+    assert len(naps) == 3
+    assert all(0.0 <= nap <= 0.5 * 2**k for k, nap in enumerate(naps))
+
+
+def test_a_report_counted_before_is_a_success(route: Route) -> None:
+    with serving(Answer(body=b'{"accepted":0,"repeated":1}')) as (url, _):
+        assert send_report(url, REPORT, route) == Receipt(0, 1)
+
+
+def test_a_batch_is_packed(route: Route) -> None:
+    reports = [Report(CAMPAIGN.fingerprint, "commute", i % 3) for i in range(10)]
+    with serving(Answer(body=b'{"accepted":7,"repeated":3}')) as (url, seen):
+        assert send_batch(url, CAMPAIGN, iter(reports), route) == Receipt(7, 3)
+    assert seen[0].headers["Content-Type"] == PACKED_TYPE
+    assert set(decode_packed(seen[0].body, CAMPAIGN)) == set(reports)
+
+
+def test_retry_after_is_honored_up_to_a_minute(route: Route, naps: list[float]) -> None:
+    texts = ("7", "100000", "Fri, 31 Dec 1999 23:59:59 GMT", "-1")
+    answers = [problem(429, "too-many-requests", Retry_After=text) for text in texts]
+    with serving(*answers, COUNTED) as (url, _):
+        send_report(url, REPORT, route)
+    assert naps[:2] == [7.0, 60.0]
+    assert all(nap <= 4.0 for nap in naps[2:])
+
+
+def test_it_gives_up_and_says_why(route: Route) -> None:
+    refused = pytest.raises(DeliveryError, match="status 503: because")
+    with serving(problem(503, "unavailable")) as (url, seen), refused as caught:
+        send_report(url, REPORT, route)
+    assert len(seen) == 6
+    assert caught.value.problem == "urn:noutput:problem:unavailable"
+    with pytest.raises(DeliveryError, match="no answer from"):
+        send_report(url, REPORT, route)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 413, 415, 422])
+def test_a_refusal_is_final(route: Route, status: int) -> None:
+    refused = pytest.raises(DeliveryError, match="because")
+    with serving(problem(status, "wrong")) as (url, seen), refused as caught:
+        send_report(url, REPORT, route)
+    assert (caught.value.status, caught.value.problem) == (status, "urn:noutput:problem:wrong")
+    assert len(seen) == 1
+    twin = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (str(twin), twin.status) == (str(caught.value), status)
+
+
+def test_a_refusal_cannot_write_to_the_terminal(route: Route) -> None:
+    body = json.dumps({"detail": "\x1b[2Jgone\r\n"}).encode()
+    refused = pytest.raises(DeliveryError, match=r"status 400: \[2Jgone$")
+    with serving(Answer(400, body)) as (url, _), refused:
+        send_report(url, REPORT, route)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed(route: Route, status: int) -> None:
+    moved = Answer(status, headers={"Location": "http://127.0.0.1:9/elsewhere"})
+    with serving(moved) as (url, seen):
+        with pytest.raises(DeliveryError, match=r"redirects to 'http://127.*/elsewhere'"):
+            send_report(url, REPORT, route)
+        with pytest.raises(DeliveryError, match="redirects to"):
+            fetch_campaign(url, route)
+    assert len(seen) == 2
+
+
+BODIES = [b"", b"[]", b"null", b"nonsense", b"{}", b'{"accepted":0,"repeated":0}',
+          b'{"accepted":true,"repeated":0}', b"[" * 50_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
+def test_foolish_answers_are_no_acknowledgement(route: Route, body: bytes) -> None:
+    with serving(Answer(body=body)) as (url, _), pytest.raises(DeliveryError, match="the server"):
+        send_report(url, REPORT, route)
+
+
+def test_endless_answers_are_cut(route: Route) -> None:
+    cut = pytest.raises(DeliveryError, match="more than 65536")
+    with serving(Answer(body=b" " * 70_000)) as (url, seen), cut:
+        send_report(url, REPORT, route)
+    assert len(seen) == 1
+
+
+def test_silent_servers_are_given_up() -> None:
+    silence = Event()
+    with serving(Answer(until=silence)) as (url, seen):
+        with pytest.raises(DeliveryError, match="no answer"):
+            send_report(url, REPORT, Route(timeout=0.1, attempts=2, sleep=lambda _: None))
+        silence.set()
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd", "ftp://host/campaigns/x", "https://", "http://user:word@host/x",
+        "https://host/x?token=1", "https://host/x#y", "https://ho st/x",
+        "https://host/x\n", "", None,
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_strange_addresses_are_refused(url: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: fetch_campaign(url),
+        lambda: send_report(url, REPORT),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidArgumentError, match="url must be the http or https address"):
+            call()

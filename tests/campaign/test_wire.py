@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noutput.campaign import Campaign, Report
+from noutput.campaign.packed import decode_packed, encode_packed, open_packed
+from noutput.campaign.problems import PROBLEMS, WireError
+from noutput.campaign.wire import (
+    BATCH_TYPE,
+    MAX_BATCH,
+    PACKED_TYPE,
+    REPORT_TYPE,
+    decode_batch,
+    decode_report,
+    encode_batch,
+    encode_report,
+)
+from noutput.errors import InvalidArgumentError
+from tests.campaign.examples import commute_campaign, salary_campaign
+from tests.campaign.vectors import vectors
+
+DOCS = Path(__file__).parents[2] / "docs" / "wire.md"
+CAMPAIGN = salary_campaign()
+NAMES = list(CAMPAIGN.attribute_indexes)
+
+
+def reports(count: int, seed: int = 1) -> list[Report]:
+    rng = random.Random(seed)  # noqa: S311 (a test)
+    return [
+        Report(
+            CAMPAIGN.fingerprint,
+            rng.choice(NAMES),
+            rng.randrange(16),
+            f"{rng.getrandbits(128):032x}",
+        )
+        for _ in range(count)
+    ]
+
+
+def by_id(entries: list[Report]) -> list[Report]:
+    return sorted(entries, key=lambda report: report.id)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 1000, MAX_BATCH])
+def test_batches_round_trip(count: int) -> None:
+    entries = reports(count)
+    assert decode_batch(encode_batch(entries), CAMPAIGN) == entries
+    packed = encode_packed(CAMPAIGN, entries)
+    assert decode_packed(packed, CAMPAIGN) == by_id(entries)
+    assert len(packed) == 40 + 16 * count + (6 * count + 7) // 8
+
+
+def test_a_report_round_trips() -> None:
+    (report,) = reports(1)
+    assert decode_report(encode_report(report), CAMPAIGN) == report
+
+
+def test_one_attribute_takes_no_bits() -> None:
+    campaign = commute_campaign()
+    entries = [Report(campaign.fingerprint, "commute", i % 3) for i in range(9)]
+    packed = encode_packed(campaign, entries)
+    assert len(packed) == 40 + 16 * 9 + 3
+    assert decode_packed(packed, campaign) == by_id(entries)
+
+
+def test_bodies_agree_with_the_vectors() -> None:
+    found = vectors("wire")
+    campaign = Campaign.from_json(json.dumps(found["campaign"]))
+    entries = [Report(**entry) for entry in found["reports"]]
+    single, batch, packed = (bytes.fromhex(case["body"]) for case in found["bodies"])
+    assert [case["type"] for case in found["bodies"]] == [REPORT_TYPE, BATCH_TYPE, PACKED_TYPE]
+    assert decode_report(single, campaign) == entries[0]
+    assert decode_batch(batch, campaign) == entries
+    assert decode_packed(packed, campaign) == by_id(entries)
+    assert encode_report(entries[0]) == single
+    assert encode_batch(entries) == batch
+    assert encode_packed(campaign, entries) == packed
+
+
+def edited(**changes: Any) -> bytes:
+    content = json.loads(encode_report(reports(1)[0]))
+    content.update(changes)
+    return json.dumps({k: v for k, v in content.items() if v is not Ellipsis}).encode()
+
+
+REFUSED_REPORTS = {
+    "empty": (b"", "malformed-body"),
+    "noise": (b"\xff\xfe", "malformed-body"),
+    "utf-16": ("{}".encode("utf-16"), "malformed-body"),
+    "list": (b"[]", "malformed-body"),
+    "twice": (b'{"version":1,"version":1}', "malformed-body"),
+    "deep": (b'{"a":' * 150, "malformed-body"),
+    "long": (b" " * 1025, "body-too-large"),
+    "newer": (edited(version=2), "malformed-body"),
+    "version true": (edited(version=True), "malformed-body"),
+    "missing": (edited(id=...), "malformed-body"),
+    "extra": (edited(value=42), "malformed-body"),
+    "fingerprint": (edited(campaign="0" * 64), "wrong-fingerprint"),
+    "fingerprint null": (edited(campaign=None), "wrong-fingerprint"),
+    "attribute": (edited(attribute="height"), "unknown-attribute"),
+    "attribute place": (edited(attribute=0), "malformed-body"),
+    "attribute list": (edited(attribute=[]), "malformed-body"),
+    "output": (edited(output=16), "unknown-output"),
+    "output negative": (edited(output=-1), "unknown-output"),
+    "output true": (edited(output=True), "malformed-body"),
+    "output float": (edited(output=1.0), "malformed-body"),
+    "output huge": (edited(output=10**300), "unknown-output"),
+    "id short": (edited(id="f" * 31), "malformed-body"),
+    "id capitals": (edited(id="F" * 32), "malformed-body"),
+    "id line feed": (edited(id="f" * 32 + "\n"), "malformed-body"),
+    "id number": (edited(id=3), "malformed-body"),
+}
+
+
+@pytest.mark.parametrize(("body", "problem"), REFUSED_REPORTS.values(), ids=REFUSED_REPORTS.keys())
+def test_bad_reports_are_refused_by_name(body: bytes, problem: str) -> None:
+    with pytest.raises(WireError, match="must") as caught:
+        decode_report(body, CAMPAIGN)
+    assert caught.value.problem.name == problem
+
+
+def edited_batch(entries: Any) -> bytes:
+    return json.dumps({"version": 1, "campaign": CAMPAIGN.fingerprint, "reports": entries}).encode()
+
+
+ENTRY = {"attribute": "age", "output": 1, "id": "f" * 32}
+REFUSED_BATCHES = {
+    "empty": ([], "malformed-body"),
+    "no list": ({}, "malformed-body"),
+    "numbers": ([1], "malformed-body"),
+    "extra": ([{**ENTRY, "value": 1}], "malformed-body"),
+    "same id": ([ENTRY, {**ENTRY, "output": 2}], "repeated-id"),
+    "output": ([ENTRY, {**ENTRY, "id": "0" * 32, "output": 16}], "unknown-output"),
+    "attribute": ([{**ENTRY, "attribute": "x"}], "unknown-attribute"),
+    "many": ([{**ENTRY, "id": f"{i:032x}"} for i in range(MAX_BATCH + 1)], "body-too-large"),
+}
+
+
+@pytest.mark.parametrize(("entries", "problem"), REFUSED_BATCHES.values(), ids=REFUSED_BATCHES)
+def test_bad_batches_are_refused_by_name(entries: Any, problem: str) -> None:
+    with pytest.raises(WireError, match="must") as caught:
+        decode_batch(edited_batch(entries), CAMPAIGN)
+    assert caught.value.problem.name == problem
+
+
+PACKED = encode_packed(CAMPAIGN, reports(5))
+
+
+def with_byte(place: int, value: int) -> bytes:
+    return PACKED[:place] + bytes([value]) + PACKED[place + 1 :]
+
+
+SWAPPED = PACKED[:40] + PACKED[56:72] + PACKED[40:56] + PACKED[72:]
+DOUBLED = PACKED[:40] + PACKED[40:56] + PACKED[40:56] + PACKED[72:]
+REFUSED_PACKED = {
+    "empty": (b"", "malformed-body"),
+    "version 0": (with_byte(0, 0), "malformed-body"),
+    "version 2": (with_byte(0, 2), "malformed-body"),
+    "header only": (PACKED[:39], "malformed-body"),
+    "attribute bits": (with_byte(1, 3), "malformed-body"),
+    "output bits": (with_byte(2, 5), "malformed-body"),
+    "reserved": (with_byte(3, 1), "malformed-body"),
+    "one more": (with_byte(4, 6), "malformed-body"),
+    "none": (with_byte(4, 0), "malformed-body"),
+    "millions": (with_byte(6, 255), "body-too-large"),
+    "fingerprint": (with_byte(8, PACKED[8] ^ 1), "wrong-fingerprint"),
+    "short": (PACKED[:-1], "malformed-body"),
+    "long": (PACKED + b"\0", "malformed-body"),
+    "padding": (with_byte(len(PACKED) - 1, PACKED[-1] | 1), "malformed-body"),
+    "order": (SWAPPED, "malformed-body"),
+    "same id": (DOUBLED, "repeated-id"),
+    "attribute": (with_byte(120, PACKED[120] | 0b1100_0000), "unknown-attribute"),
+}
+
+
+@pytest.mark.parametrize(("body", "problem"), REFUSED_PACKED.values(), ids=REFUSED_PACKED)
+def test_bad_packed_batches_are_refused_by_name(body: bytes, problem: str) -> None:
+    with pytest.raises(WireError, match="must") as caught:
+        decode_packed(body, CAMPAIGN)
+    assert caught.value.problem.name == problem
+
+
+def test_columns_can_be_read_at_once() -> None:
+    entries = reports(1001)
+    batch = open_packed(encode_packed(CAMPAIGN, entries), CAMPAIGN)
+    bits = np.unpackbits(np.frombuffer(batch.answers, np.uint8), count=batch.count * batch.width)
+    answers = bits.reshape(batch.count, batch.width) @ (1 << np.arange(batch.width)[::-1])
+    places, outputs = np.divmod(answers, 1 << batch.output_bits)
+    assert list(zip(places.tolist(), outputs.tolist(), strict=True)) == list(batch.each_answer())
+    ids = np.frombuffer(batch.ids, ">u8").reshape(-1, 2)
+    assert [f"{high:016x}{low:016x}" for high, low in ids.tolist()] == [
+        report.id for report in by_id(entries)
+    ]
+
+
+def test_an_output_beyond_the_table_is_refused() -> None:
+    campaign = commute_campaign()  # three outputs in two bits
+    packed = encode_packed(campaign, [Report(campaign.fingerprint, "commute", 2)])
+    with pytest.raises(WireError) as caught:
+        decode_packed(packed[:-1] + b"\xc0", campaign)
+    assert caught.value.problem.name == "unknown-output"
+
+
+def test_writers_refuse_what_readers_would() -> None:
+    other = Report("0" * 64, "age", 1)
+    (mine,) = reports(1)
+    with pytest.raises(InvalidArgumentError, match="one campaign"):
+        encode_batch([mine, other])
+    with pytest.raises(InvalidArgumentError, match="campaign must be"):
+        encode_packed(CAMPAIGN, [other])
+    with pytest.raises(WireError, match="differ"):
+        encode_packed(CAMPAIGN, [mine, mine])
+    for encode in (encode_batch, lambda entries: encode_packed(CAMPAIGN, entries)):
+        with pytest.raises(WireError, match="at least one"):
+            encode([])
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_mutated_packed_batches_are_read_fully_or_refused(data: st.DataObject) -> None:
+    body = bytearray(PACKED)
+    for _ in range(data.draw(st.integers(1, 4))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        entries = decode_packed(bytes(body), CAMPAIGN)
+    except WireError:
+        pass
+    else:
+        assert encode_packed(CAMPAIGN, entries) == bytes(body)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200), st.integers(0, 2))
+def test_noise_is_refused(noise: bytes, kind: int) -> None:
+    decode = (decode_report, decode_batch, decode_packed)[kind]
+    with pytest.raises(WireError):
+        decode(noise, CAMPAIGN)
+
+
+def test_every_problem_is_documented() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    for problem in PROBLEMS.values():
+        assert 400 <= problem.status < 500 or problem.name == "unavailable"
+        assert f"| `{problem.name}` | {problem.status} |" in text
+        assert problem.type == f"urn:noutput:problem:{problem.name}"
+    for kind in (REPORT_TYPE, BATCH_TYPE, PACKED_TYPE):
+        assert f"`{kind}`" in text
+
+
+def test_errors_survive_pickling() -> None:
+    error = WireError("repeated-id", "id", "differ", "f")
+    twin = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (str(twin), twin.problem) == (str(error), error.problem)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [("0" * 63, "a", 0), ("0" * 64, "", 0), ("0" * 64, "a", 256), ("0" * 64, "a", 1.0)],
+    ids=range(4),
+)
+def test_a_report_is_valid_from_birth(parts: tuple[Any, ...]) -> None:
+    with pytest.raises(InvalidArgumentError, match="must"):
+        Report(*parts)
+
+
+def test_ids_are_new() -> None:
+    assert len({Report("0" * 64, "a", 0).id for _ in range(100)}) == 100

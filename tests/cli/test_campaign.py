@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from noutput.campaign import Campaign
+from noutput.cli.campaign import command
+from noutput.errors import InvalidArgumentError
+
+RECIPE = """
+id = "commute-2026"
+title = "Commute"
+question = "How many minutes was your way to work?"
+epsilon = 1.0
+opens = 2026-03-01T00:00:00Z
+closes = 2026-04-01T00:00:00+02:00
+public = true
+
+[[attributes]]
+name = "commute"
+unit = "minutes"
+lower = 0
+upper = 180
+
+[[attributes]]
+name = "changes"
+lower = 0
+upper = 9.5
+
+[table]
+outputs = 3
+method = "analytical"
+"""
+
+
+def create(folder: Path, text: str = RECIPE, *arguments: str) -> Result:
+    file = folder / "commute.toml"
+    file.write_text(text, encoding="utf-8")
+    return CliRunner().invoke(command, ["create", str(file), *arguments])
+
+
+def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
+    done = create(tmp_path)
+    assert done.exit_code == 0, done.output
+    campaign = Campaign.from_json((tmp_path / "commute.json").read_bytes())
+    assert campaign.id == "commute-2026"
+    assert campaign.epsilon == 1.0
+    assert campaign.public
+    assert campaign.goal == "mean"
+    assert campaign.table.n_outputs == 3
+    assert [each.name for each in campaign.attributes] == ["commute", "changes"]
+    assert campaign.attributes[1].unit == ""
+    assert json.loads(campaign.to_json())["closes"] == "2026-03-31T22:00:00Z"
+    for fact in ("commute.json", "3 outputs, 2 bits", "certified loss", campaign.fingerprint):
+        assert fact in done.output
+
+
+def test_it_writes_where_it_is_told(tmp_path: Path) -> None:
+    target = tmp_path / "other.json"
+    assert create(tmp_path, RECIPE, "-o", str(target)).exit_code == 0
+    assert Campaign.from_json(target.read_bytes()).title == "Commute"
+    assert not (tmp_path / "commute.json").exists()
+
+
+def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
+    assert create(tmp_path).exit_code == 0
+    assert create(tmp_path).exit_code == 0  # the same one
+    before = (tmp_path / "commute.json").read_bytes()
+    changed = RECIPE.replace("minutes was", "hours was")
+    done = create(tmp_path, changed)
+    assert done.exit_code == 1
+    assert "a campaign never changes" in done.output
+    assert (tmp_path / "commute.json").read_bytes() == before
+    assert create(tmp_path, changed, "--force").exit_code == 0
+    assert (tmp_path / "commute.json").read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("epsilon = 1.0", "", "epsilon must be given"),
+        ("epsilon = 1.0", "epsilon = 0", "epsilon must be a positive finite number; found 0"),
+        ("epsilon = 1.0", "epsilon = '1'", "epsilon must be a positive finite number; found '1'"),
+        ("epsilon = 1.0", "epsilon = 1.0\nepsilom = 2", "key epsilom must be 'epsilon'"),
+        ("title =", "titel =", "key titel must be 'title'"),
+        ("public = true", "public = 1", "public must be true or false; found 1"),
+        ("public = true", "zzz = 1", "key zzz must be one of"),
+        ("public = true", "goal = 'all'", "goal must be one of 'mean', 'distribution'"),
+        ('id = "commute-2026"', 'id = "A B"', "id must be a letter a-z or a digit"),
+        ("opens = 2026-03-01T00:00:00Z", "opens = 2026-03-01", "opens must be an instant"),
+        ("00:00:00Z", "00:00:00", "opens must be an instant with a time zone"),
+        ("00:00:00Z", "00:00:00.5Z", "opens must be a whole second"),
+        ("2026-04-01", "2026-02-01", "closes must be later than opens (2026-03-01T00:00:00Z)"),
+        ("upper = 180", "upper = 0", "attributes[0].upper must be larger than lower (0.0)"),
+        ("upper = 180", "", "attributes[0].upper must be given"),
+        ("upper = 180", "uper = 180", "key attributes[0].uper must be 'upper'"),
+        ("upper = 9.5", "upper = nan", "attributes[1].upper must be a finite number; found nan"),
+        ('name = "changes"', 'name = "commute"', "attributes must have different names"),
+        ("[[attributes]]\nname = \"commute\"", "[other]\nname = 'commute'", "key other must be"),
+        ("outputs = 3", "outputs = 1", "table.outputs must be a whole number from 2 to 256"),
+        ("outputs = 3", "size = 3", "key table.size must be one of"),
+        ('"analytical"', '"magic"', "method must be one of"),
+        ("[table]", "[table", "file must be TOML"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_key_the_rule_and_the_value(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in RECIPE
+    done = create(tmp_path, RECIPE.replace(old, new, 1))
+    assert isinstance(done.exception, InvalidArgumentError)
+    assert message in str(done.exception)
+    assert not (tmp_path / "commute.json").exists()
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_bytes(b"\xff\xfe")
+    done = CliRunner().invoke(command, ["create", str(file)])
+    assert "file must be UTF-8" in str(done.exception)

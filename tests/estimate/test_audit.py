@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+import noutput as no
+from noutput.estimate.audit import Audit, audit
+from noutput.mechanisms import exact
+from noutput.mechanisms.square_wave import half_width, square_wave
+from noutput.mechanisms.unary_encoding import oue
+from tests.registered import NAMES, make
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+SAMPLES = 40_000
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Rng: TypeAlias = Any  # a numpy Generator, or None for secure randomness
+Sampler: TypeAlias = Callable[[Numbers, Rng], Any]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mechanism_passes_closely(name: str, epsilon: float) -> None:
+    found = audit(make(name, epsilon), samples=SAMPLES, rng=np.random.default_rng(1))
+    assert found.passed
+    assert found.claim == epsilon
+    assert found.epsilon_lower_bound > 0.8 * epsilon - 0.05
+
+
+def mass_of_a_point(epsilon: float) -> Sampler:
+    """Square Wave whose window has the mass p instead of 2 b p."""
+    b, c = half_width(epsilon), np.exp(epsilon)
+    p = min(c / (2.0 * b * c + 1.0), 1.0)
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        v = (x + 1.0) / 2.0
+        inside = v + rng.uniform(-b, b, x.size)
+        outside = rng.uniform(0.0, 1.0, x.size) - b
+        outside += 2.0 * b * (outside > v - b)
+        return np.where(rng.random(x.size) < p, inside, outside)
+
+    return sampler
+
+
+def equal_sides(epsilon: float) -> Sampler:
+    """Square Wave that chooses left and right of the window with equal chances."""
+    found = square_wave(epsilon)
+    window = 2.0 * found.half_width * found.outside_density * np.exp(epsilon)
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        left = rng.uniform(-found.reach, x - found.half_width)
+        right = rng.uniform(x + found.half_width, found.reach)
+        outside = np.where(rng.random(x.size) < 0.5, left, right)
+        inside = x + rng.uniform(-1.0, 1.0, x.size) * found.half_width
+        return np.where(rng.random(x.size) < window, inside, outside)
+
+    return sampler
+
+
+def unscaled_thresholds(epsilon: float) -> Sampler:
+    """A table whose 32-bit thresholds are compared with numbers of 31 bits."""
+    table: Any = no.mechanism("three-output", epsilon)
+    sums = np.cumsum(table.weights, axis=1)
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        row = np.searchsorted(table.knots, x, side="right") - 1
+        row = np.minimum(row, len(table.knots) - 1)
+        return (rng.integers(0, exact.SCALE // 2, x.size)[:, None] >= sums[row]).sum(axis=1)
+
+    return sampler
+
+
+def larger_epsilon(epsilon: float) -> Sampler:
+    """PM made for 1.2 epsilon."""
+    return no.mechanism("pm", 1.2 * epsilon).privatize
+
+
+def fixed_bit(epsilon: float) -> Sampler:
+    """OUE that reports one of its bits as it is."""
+    found = oue(epsilon, 64)
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        bits = found.unpack(found.privatize(x, rng))
+        bits[:, 37] = np.floor((x + 1.0) * 32.0) == 37
+        return np.packbits(bits, axis=1, bitorder="little")
+
+    return sampler
+
+
+BROKEN = (mass_of_a_point, equal_sides, unscaled_thresholds, larger_epsilon, fixed_bit)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("broken", BROKEN)
+def test_broken_samplers_are_caught(broken: Callable[[float], Sampler], epsilon: float) -> None:
+    found = audit(broken(epsilon), epsilon, samples=SAMPLES, rng=np.random.default_rng(1))
+    assert not found.passed
+    assert found.epsilon_lower_bound > epsilon
+
+
+def test_the_event_says_what_gave_it_away() -> None:
+    found = audit(fixed_bit(1.0), 1.0, samples=5000, rng=np.random.default_rng(1))
+    assert found.event in ("bit 37 = 0", "bit 37 = 1")
+    inside = [x for x in found.inputs if abs(x - 37.5 / 32.0 + 1.0) <= 0.5 / 32.0]
+    assert len(inside) == 1
+    found = audit(no.mechanism("duchi", 1.0), 0.5, samples=20_000, rng=np.random.default_rng(1))
+    assert not found.passed
+    assert found.event in ("report = 0", "report = 1")
+    assert found.counts[0] > found.counts[1]
+
+
+def test_the_bound_holds_as_often_as_it_says() -> None:
+    """Randomized response has exactly the loss 1: a bound above it is a false alarm."""
+    found: Any = no.mechanism("duchi", 1.0)
+    alarms = sum(
+        not audit(
+            found, samples=2000, confidence=0.9, inputs=[-1.0, 1.0], rng=np.random.default_rng(i)
+        ).passed
+        for i in range(200)
+    )
+    assert alarms <= 30
+
+
+def test_other_shapes_of_reports_are_understood() -> None:
+    rng = np.random.default_rng(1)
+
+    def plain_bits(x: Numbers, _: Rng) -> Any:
+        return np.stack([rng.random(x.size) < 0.5, x > 0.0, rng.random(x.size) < 0.1], axis=1)
+
+    def whole_bits(x: Numbers, _: Rng) -> Any:
+        return plain_bits(x, None).astype(np.int64)
+
+    def records(x: Numbers, _: Rng) -> Any:
+        reports = np.empty(x.size, [("noise", float), ("sign", int)])
+        reports["noise"], reports["sign"] = rng.random(x.size), np.sign(x)
+        return reports
+
+    def nothing(x: Numbers, _: Rng) -> Any:
+        return rng.random(x.size)
+
+    assert audit(plain_bits, 1.0, samples=4000).event in ("bit 1 = 0", "bit 1 = 1")
+    assert not audit(whole_bits, 1.0, samples=4000).passed
+    found = audit(records, 1.0, samples=4000)
+    assert not found.passed
+    assert "cells of noise, sign" in found.event
+    assert audit(nothing, 0.01, samples=4000).passed
+
+
+def test_secure_randomness_is_audited_too() -> None:
+    """Unseeded on purpose; a private sampler fails once in a hundred million runs."""
+    table = no.mechanism("three-output", 1.0)
+    assert audit(table, samples=20_000, confidence=1.0 - 1e-8).passed
+
+
+def test_arguments_are_checked() -> None:
+    table = no.mechanism("duchi", 1.0)
+    with pytest.raises(no.InvalidArgumentError, match="epsilon must be a positive"):
+        audit(lambda x, _: x)
+    with pytest.raises(no.InvalidArgumentError, match="sampler must be a mechanism or callable"):
+        audit(3, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(no.InvalidArgumentError, match="confidence"):
+        audit(table, confidence=1.0)
+    with pytest.raises(no.InvalidArgumentError, match="inputs"):
+        audit(table, inputs=[0.0])
+    with pytest.raises(no.InvalidArgumentError, match="one report for each"):
+        audit(lambda x, _: x[:3], 1.0, samples=1000)
+    with pytest.raises(no.InvalidArgumentError, match="sampler must make numbers"):
+        audit(lambda x, _: np.stack([x, x], axis=1), 1.0, samples=1000)
+
+
+def test_a_result_knows_whether_it_passed() -> None:
+    found = Audit(1.0, 1.0, 0.9, (0.0, 1.0), "report = 1", (3, 1), 9)
+    assert found.passed
+    with pytest.raises(AttributeError):
+        found.claim = 2.0  # type: ignore[misc]

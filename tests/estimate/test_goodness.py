@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import noutput as no
+from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.table import TableMechanism
+from tests.estimate.samples import (
+    EPSILONS,
+    SHAPES,
+    Array,
+    campaigns,
+    population,
+    reference_em,
+    sixteen,
+)
+
+LEVEL = 0.05
+CORNERS = ([0.3], [1.0], [-1.0, 1.0], [-0.9, 0.1, 0.8])
+
+
+def alarms(table: TableMechanism, counts: NDArray[np.int64], replicates: int) -> float:
+    rng = np.random.default_rng(1)
+    tallies = [no.Tally(table.fingerprint, tuple(row)) for row in counts.tolist()]
+    found = [no.goodness_of_fit(table, t, replicates=replicates, rng=rng) for t in tallies]
+    return float(np.mean([result.p_value <= LEVEL for result in found]))
+
+
+def at_points(
+    table: TableMechanism, points: list[float], people: int, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    chances = table.probabilities(np.array(points)).mean(axis=0)
+    return rng.multinomial(people, chances / chances.sum(), size=size)
+
+
+def poisoned(table: TableMechanism, x: Array, share: float, rng: np.random.Generator) -> no.Tally:
+    reports = np.asarray(table.privatize(x, rng=rng))
+    reports[: round(share * len(reports))] = table.n_outputs - 1
+    return no.Tally.of(table, reports)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_honest_campaigns_rarely_alarm(shape: str, rng: np.random.Generator) -> None:
+    table = sixteen(1.0)
+    counts = campaigns(table, shape, 50_000, 40, rng)
+    assert alarms(table, counts, 39) <= 0.15  # 40 campaigns: 3 standard errors above 5%
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_forged_reports_are_detected(shape: str, rng: np.random.Generator) -> None:
+    table = sixteen(1.0)
+    hits = 0
+    for _ in range(10):
+        people = rng.choice(population(shape), 50_000)
+        tally = poisoned(table, people, 0.05, rng)
+        hits += no.goodness_of_fit(table, tally, replicates=39, rng=rng).p_value <= LEVEL
+    assert hits == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("people", [1_000, 50_000])
+def test_the_level_holds_everywhere(people: int, epsilon: float) -> None:
+    """Smooth populations, and the corners of what is possible, where the test is sharpest."""
+    table = sixteen(epsilon)
+    rng = np.random.default_rng(people)
+    for shape in SHAPES:
+        assert alarms(table, campaigns(table, shape, people, 200, rng), 39) <= 0.065
+    corners = [alarms(table, at_points(table, x, people, 200, rng), 39) for x in CORNERS]
+    assert np.mean(corners) <= 0.065
+    assert max(corners) <= 0.1  # 200 campaigns each
+
+
+def test_the_statistic_is_that_of_the_best_mixture(five_outputs: TableMechanism) -> None:
+    rows = five_outputs.weights / five_outputs.scale
+    counts = np.array([900, 1, 50, 1, 40])
+    shares = counts / counts.sum()
+    best = reference_em(shares, rows, 5_000) @ rows
+    brute = 2.0 * float(counts @ np.log(shares / best))
+    tally = no.Tally(five_outputs.fingerprint, tuple(counts.tolist()))
+    found = no.goodness_of_fit(five_outputs, tally, rng=np.random.default_rng(0))
+    assert brute > 1.0
+    assert found.statistic == pytest.approx(brute, abs=1e-3)
+    assert found.degrees_of_freedom >= 1
+
+
+def test_what_a_mixture_explains_has_no_deviance(five_outputs: TableMechanism) -> None:
+    middle = (five_outputs.weights.sum(axis=0) // 1_000).tolist()
+    tally = no.Tally(five_outputs.fingerprint, tuple(middle))
+    found = no.goodness_of_fit(five_outputs, tally, rng=np.random.default_rng(0))
+    assert found.statistic < 1e-2 * sum(middle) * 1e-6
+    assert found.degrees_of_freedom == 0
+    assert found.p_value == 1.0
+
+
+def test_every_estimate_has_a_p_value() -> None:
+    table = sixteen(1.0)
+    honest = no.Tally.of(table, table.privatize(population("skewed"), np.random.default_rng(1)))
+    forged = no.Tally(table.fingerprint, (*[0] * 15, 1_000))
+    assert no.estimate_distribution(table, honest).p_value > 0.01
+    estimate = no.estimate_distribution(table, forged)
+    assert estimate.p_value == 0.005
+    assert estimate.goodness_of_fit is estimate.goodness_of_fit
+    assert estimate.p_value == no.estimate_distribution(table, forged).p_value
+
+
+def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
+    with pytest.raises(InvalidArgumentError, match="tally"):
+        no.goodness_of_fit(five_outputs, no.Tally("other", (1, 1, 1, 1, 1)))
+    good = no.Tally(five_outputs.fingerprint, (1, 1, 1, 1, 1))
+    with pytest.raises(InvalidArgumentError, match="replicates"):
+        no.goodness_of_fit(five_outputs, good, replicates=0)

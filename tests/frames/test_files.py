@@ -1,0 +1,216 @@
+"""`privatize_files` and `tally_files` over all engines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
+from noutput.frames.files import ENGINES
+from tests.frames.conftest import BOUNDS
+from tests.tables import window_table
+
+COLUMNS = ["minutes", "rating"]
+MINUTES = {"minutes": (0.0, 180.0)}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return str(request.param)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, people: Any) -> Path:
+    """A folder of three Parquet files."""
+    path = tmp_path / "people"
+    path.mkdir()
+    for part, start in enumerate((0, 400, 900)):
+        stop = (400, 900, 1000)[part]
+        pq.write_table(people.slice(start, stop - start), path / f"part-{part}.parquet")
+    return path
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_folders(
+    engine: str, layout: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    target = tmp_path / "reports"
+    options: dict[str, Any] = {"bounds": BOUNDS, "layout": layout, "engine": engine}
+    recipe = frames.privatize_files(folder, target, COLUMNS, mechanism=five_outputs, **options)
+    assert frames.read_recipe(target) == recipe
+    assert recipe.bounds == {"minutes": Interval(0, 180), "rating": Interval(1, 5)}
+    assert recipe.secure
+    for reader in ENGINES if engine == "spark" else ENGINES[:2]:
+        counts = frames.tally_files(target, engine=reader)
+        if engine == reader == "spark":
+            assert frames.tally_files(target, "rating", five_outputs, engine=reader) == {
+                "rating": counts["rating"]
+            }
+        assert {name: tally.total for name, tally in counts.items()} == dict.fromkeys(COLUMNS, 1000)
+    with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
+        frames.privatize_files(folder, target, COLUMNS, mechanism=five_outputs, **options)
+
+
+def test_equal_seeds_give_equal_files(
+    folder: Path, tmp_path: Path, people: Any, five_outputs: TableMechanism
+) -> None:
+    options: dict[str, Any] = {"bounds": BOUNDS, "keep": ["id"], "seed": 5}
+    expected = frames.privatize(people, COLUMNS, mechanism=five_outputs, **options)
+    for engine in ENGINES[:2]:
+        target = tmp_path / f"{engine}.parquet"
+        recipe = frames.privatize_files(
+            folder, target, COLUMNS, mechanism=five_outputs, engine=engine, **options
+        )
+        assert pq.read_table(target).to_pydict() == expected.to_pydict()
+        assert not recipe.secure
+        assert frames.read_recipe(target) == recipe
+
+
+def test_csv(tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
+    pa_csv.write_csv(people, source)
+    options: dict[str, Any] = {"bounds": BOUNDS, "keep": "id", "seed": 5}
+    frames.privatize_files(source, target, COLUMNS, mechanism=five_outputs, **options)
+    expected = frames.privatize(people, COLUMNS, mechanism=five_outputs, **options)
+    assert pa_csv.read_csv(target).to_pydict() == expected.to_pydict()
+    assert frames.tally_files(target) == frames.tally(expected, COLUMNS, five_outputs)
+    assert (tmp_path / "reports.csv.noutput.json").exists()
+
+
+def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
+    source.write_text("a,b\n0.5,\n,0.25\n")
+    frames.privatize_files(
+        source, target, ["a", "b"], mechanism=five_outputs, layout="long", skip_missing=True
+    )
+    assert [tally.total for tally in frames.tally_files(target).values()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\n0.5\nabc\n", "hold numbers"),
+        ("x\n0.5\n2.5\n", "column 'x' at row 1 must lie in"),
+        ("x,y\n0.5,1\n,1\n", "column 'x' at row 1 must be a number"),
+        ("y\n0.5\n", "columns must name columns of"),
+        ("", "columns must name columns of"),
+    ],
+)
+def test_bad_csv(tmp_path: Path, text: str, message: str, five_outputs: TableMechanism) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports"
+    source.write_text(text)
+    with pytest.raises(InvalidArgumentError, match=message):
+        frames.privatize_files(source, target, "x", mechanism=five_outputs)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_failures_leave_nothing_behind(
+    engine: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    source, target = tmp_path / "people.parquet", tmp_path / "reports"
+    pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
+    with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
+        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+    with pytest.raises(InvalidArgumentError):
+        frames.tally_files(target)
+
+
+def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"x": pa.array([], pa.float64())}), source)
+    for engine in ENGINES[:2]:
+        target = tmp_path / engine
+        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+        assert frames.tally_files(target)["x"].total == 0
+
+
+def test_reports_of_another_mechanism_are_refused(
+    folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    target = tmp_path / "reports"
+    frames.privatize_files(folder, target, "minutes", mechanism=five_outputs, bounds=MINUTES)
+    with pytest.raises(InvalidArgumentError, match="column 'minutes' must hold reports of"):
+        frames.tally_files(target, mechanism=window_table(1.0, 5, 5, 0.4))
+    with pytest.raises(InvalidArgumentError, match=r"columns must be of \['minutes'\]"):
+        frames.tally_files(target, "rating")
+
+
+def test_a_tampered_recipe_is_refused(
+    folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    target = tmp_path / "reports"
+    frames.privatize_files(folder, target, "minutes", mechanism=five_outputs, bounds=MINUTES)
+    sidecar = target / "_noutput.json"
+    sidecar.write_text(sidecar.read_text().replace('"epsilon": 4.0', '"epsilon": 0.4'))
+    with pytest.raises(InvalidArgumentError, match="not private"):
+        frames.tally_files(target)
+    sidecar.unlink()
+    with pytest.raises(InvalidArgumentError, match=r"come with its _noutput\.json"):
+        frames.tally_files(target)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "dask"}, "engine must be one of"),
+        ({"engine": "duckdb", "target": "reports.csv"}, "target must be Parquet"),
+        ({"engine": "duckdb", "source": "people.csv"}, "source must be Parquet"),
+        ({"engine": "spark", "target": "reports.parquet"}, "target must be a folder"),
+        ({"source": "nothing"}, "source must be a file or a folder"),
+        ({"source": "."}, r"source must hold files \*.parquet"),
+        ({"target": "no/where"}, "target must lie in a folder that exists"),
+        ({"columns": "age"}, "columns must name columns of"),
+    ],
+)
+def test_bad_arguments(
+    options: dict[str, str], message: str, folder: Path, five_outputs: TableMechanism
+) -> None:
+    base = folder.parent
+    (base / "people.csv").write_text("minutes\n1\n")
+    source, target = options.get("source", "people"), options.get("target", "reports")
+    with pytest.raises(InvalidArgumentError, match=message):
+        frames.privatize_files(
+            base / source,
+            base / target,
+            options.get("columns", "minutes"),
+            mechanism=five_outputs,
+            bounds=None,
+            engine=options.get("engine", "arrow"),
+        )
+
+
+def test_plain_parquet_has_no_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "plain.parquet"
+    pq.write_table(pa.table({"x": [1]}), path)
+    with pytest.raises(InvalidArgumentError, match="hold reports with their recipe"):
+        frames.read_recipe(path)
+
+
+def test_documents_are_read_with_suspicion(five_outputs: TableMechanism) -> None:
+    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    good = json.loads(recipe.to_json())
+    assert frames.Recipe.from_json(json.dumps(good)) == recipe
+    changes: list[dict[str, Any]] = [
+        {"format": "noutput-table"},
+        {"version": 2},
+        {"version": True},
+        {"extra": 1},
+        {"columns": []},
+        {"columns": [3]},
+        {"columns": [{"name": "x", "lower": 0, "upper": 1}] * 2},
+        {"columns": [{"name": 1, "lower": 0, "upper": 1}]},
+        {"mechanism": 3},
+    ]
+    for change in changes:
+        with pytest.raises(DocumentError):
+            frames.Recipe.from_json(json.dumps(good | change))
+    with pytest.raises(InvalidArgumentError):
+        frames.Recipe.from_json(json.dumps(good | {"clip": "yes"}))

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from noutput import Interval, InvalidArgumentError, TableMechanism, frames
+from noutput.frames.engine_errors import plain_errors
+from noutput.frames.names import split_name
+from tests.frames.conftest import BOUNDS, Backend
+
+NAN = float("nan")
+
+
+def run(backend: Backend, table: Any, columns: Any, **options: Any) -> Any:
+    """Privatize and bring the result to Arrow."""
+    frame = backend.privatize(table, columns, **options)
+    with plain_errors():
+        return backend.rows(frame)
+
+
+def test_reports_replace_the_values(
+    backend: Backend, people: Any, five_outputs: TableMechanism
+) -> None:
+    frame = backend.privatize(
+        people, ["minutes", "rating"], mechanism=five_outputs, bounds=BOUNDS, keep="id"
+    )
+    assert type(frame) is type(backend.make(people))
+    result = backend.rows(frame)
+    names = [frames.report_name(name, five_outputs) for name in ("minutes", "rating")]
+    assert result.column_names == ["id", *names]
+    assert sorted(result["id"].to_pylist()) == list(range(1000))
+    for name in names:
+        assert pa.types.is_integer(result[name].type)
+        assert set(result[name].to_pylist()) == set(range(5))
+        assert split_name(name) == (name[:-14], five_outputs.fingerprint[:12])
+
+
+def test_equal_seeds_give_equal_reports_in_every_engine(
+    ordered: Backend, people: Any, five_outputs: TableMechanism
+) -> None:
+    options: dict[str, Any] = {"mechanism": five_outputs, "bounds": BOUNDS, "keep": ["id"]}
+    expected = frames.privatize(people, ["minutes", "rating"], seed=7, **options)
+    found = ordered.rows(ordered.privatize(people, ["minutes", "rating"], seed=7, **options))
+    assert found.to_pydict() == expected.to_pydict()
+    other = ordered.rows(ordered.privatize(people, ["minutes", "rating"], seed=8, **options))
+    assert other.to_pydict() != expected.to_pydict()
+
+
+def test_seeds_do_not_depend_on_the_size_of_batches(
+    ordered: Backend, five_outputs: TableMechanism
+) -> None:
+    """More rows than any engine puts into one batch."""
+    table = pa.table({"x": np.linspace(-1.0, 1.0, 300_001)})
+    expected = frames.privatize(table, "x", mechanism=five_outputs, seed=1)
+    found = ordered.rows(ordered.privatize(table, "x", mechanism=five_outputs, seed=1))
+    assert np.array_equal(found.column(0).to_numpy(), expected.column(0).to_numpy())
+    part = frames.privatize(table.slice(0, 1001), "x", mechanism=five_outputs, seed=1)
+    assert part.column(0).to_pylist() == expected.column(0).to_pylist()[:1001]
+
+
+def test_spark_refuses_a_seed(spark: Any, five_outputs: TableMechanism) -> None:
+    frame = spark.createDataFrame(pa.table({"x": [0.0]}))
+    with pytest.raises(InvalidArgumentError, match=r"seed must be None.*found 3"):
+        frames.privatize(frame, "x", mechanism=five_outputs, seed=3)
+
+
+def test_every_draw_is_new(backend: Backend, five_outputs: TableMechanism) -> None:
+    table = pa.table({"x": np.zeros(500)})
+    first, second = (run(backend, table, "x", mechanism=five_outputs) for _ in range(2))
+    assert first.column(0).to_pylist() != second.column(0).to_pylist()
+
+
+def test_all_kinds_of_numbers(backend: Backend, five_outputs: TableMechanism) -> None:
+    decimals = [Decimal("1.00"), Decimal("2.50"), Decimal("5.00")]
+    table = pa.table(
+        {
+            "small": pa.array([1, 2, 5], pa.int8()),
+            "large": pa.array([1, 2, 5], pa.int64()),
+            "single": pa.array([1.0, 2.5, 5.0], pa.float32()),
+            "decimal": pa.array(decimals, pa.decimal128(10, 2)),
+        }
+    )
+    bounds = dict.fromkeys(table.column_names, Interval(1, 5))
+    result = run(backend, table, table.column_names, mechanism=five_outputs, bounds=bounds)
+    assert result.shape == (3, 4)
+
+
+def test_missing_values(backend: Backend, five_outputs: TableMechanism) -> None:
+    table = pa.table({"x": pa.array([0.5, None, 0.25, NAN]), "id": [0, 1, 2, 3]})
+    with pytest.raises(InvalidArgumentError, match=r"column 'x' .*must be a number.*found None"):
+        run(backend, table, "x", mechanism=five_outputs)
+    options: dict[str, Any] = {"mechanism": five_outputs, "skip_missing": True}
+    result = run(backend, table, "x", keep="id", **options)
+    reports = dict(zip(result["id"].to_pylist(), result.column(1).to_pylist(), strict=True))
+    assert [reports[row] is None for row in range(4)] == [False, True, False, True]
+    assert frames.tally(backend.make(result), "x", five_outputs).total == 2
+
+
+def test_values_outside_the_bounds(backend: Backend, five_outputs: TableMechanism) -> None:
+    several = (1.5, -1.25, float("inf"), float("-inf"))
+    for wrong in several[:1] if backend.name == "spark" else several:
+        table = pa.table({"x": [0.5, wrong, 0.25]})
+        message = rf"column 'x' .*\[-1.0, 1.0\].*found {wrong}"
+        with pytest.raises(InvalidArgumentError, match=message):
+            run(backend, table, "x", mechanism=five_outputs)
+    table = pa.table({"x": several})
+    assert run(backend, table, "x", mechanism=five_outputs, clip=True).num_rows == 4
+
+
+def test_clipping_does_not_hide_missing_values(
+    ordered: Backend, five_outputs: TableMechanism
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="found None"):
+        run(ordered, pa.table({"x": [NAN, 3.0]}), "x", mechanism=five_outputs, clip=True)
+
+
+def test_errors_name_the_row(ordered: Backend, five_outputs: TableMechanism) -> None:
+    values = np.zeros(20_000)
+    values[12_345] = 2.0
+    with pytest.raises(InvalidArgumentError) as caught:
+        run(ordered, pa.table({"x": values}), "x", mechanism=five_outputs, seed=1)
+    assert "at row 12345" in str(caught.value)
+
+
+def test_spark_errors_name_row_and_partition(spark: Any, five_outputs: TableMechanism) -> None:
+    frame = spark.createDataFrame(pa.table({"x": [0.0, 0.0, 2.0]})).coalesce(1)
+    with pytest.raises(InvalidArgumentError, match="at row 2 of partition 0 must lie in"):
+        frames.tally(frames.privatize(frame, "x", mechanism=five_outputs), "x", five_outputs)
+
+
+def test_empty_frames(backend: Backend, five_outputs: TableMechanism) -> None:
+    table = pa.table({"x": pa.array([], pa.float64()), "id": pa.array([], pa.int64())})
+    frame = backend.privatize(table, "x", mechanism=five_outputs, keep="id")
+    assert backend.rows(frame).num_rows == 0
+    assert frames.tally(frame, "x", five_outputs).counts == (0,) * 5
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [(["a", "b"], "String"), ([True, False], "Boolean")], ids=["text", "bools"]
+)
+def test_wrong_types(
+    backend: Backend, values: Any, kind: str, five_outputs: TableMechanism
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"column 'x' must hold numbers; found '{kind}'"):
+        backend.privatize(pa.table({"x": values}), "x", mechanism=five_outputs)
+
+
+def test_missing_columns(backend: Backend, people: Any, five_outputs: TableMechanism) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"columns must name columns of .*found 'age'"):
+        backend.privatize(people, ["minutes", "age"], mechanism=five_outputs)
+    with pytest.raises(InvalidArgumentError, match=r"keep must name columns of .*found 'age'"):
+        backend.privatize(people, "minutes", mechanism=five_outputs, keep="age")
+
+
+def test_private_columns_cannot_be_kept(
+    backend: Backend, people: Any, five_outputs: TableMechanism
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="keep must leave out the private columns"):
+        backend.privatize(people, "minutes", mechanism=five_outputs, keep=["id", "minutes"])
+
+
+def test_awkward_names(backend: Backend, five_outputs: TableMechanism) -> None:
+    names = ['a "b"', "c`d", "e.f", "select", "ü"]
+    if backend.name == "spark":
+        with pytest.raises(InvalidArgumentError, match="no dots and backticks"):
+            backend.privatize(pa.table({"e.f": [0.0]}), "e.f", mechanism=five_outputs)
+        names = [name.replace("`", "-").replace(".", ":") for name in names]
+    table = pa.table({name: [0.0, 0.5] for name in names})
+    frame = backend.privatize(table, names[:4], mechanism=five_outputs, keep=names[4])
+    counts = frames.tally(frame, names[:4], five_outputs)
+    assert {name: tally.total for name, tally in counts.items()} == dict.fromkeys(names[:4], 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": []}, "columns must name at least one column"),
+        ({"columns": ["x", "x"]}, "columns must be distinct"),
+        ({"columns": [1]}, "columns must be distinct names"),
+        ({"bounds": {"y": (0, 1)}}, "bounds must name columns of"),
+        ({"bounds": {"x": 3}}, "be an Interval or a pair"),
+        ({"bounds": {"x": (1, 0)}}, "upper must be larger"),
+        ({"clip": 1}, "clip must be True or False"),
+        ({"layout": "tall"}, "layout must be one of"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"mechanism": "duchi"}, "mechanism must be a TableMechanism"),
+    ],
+)
+def test_bad_arguments(options: dict[str, Any], message: str, five_outputs: TableMechanism) -> None:
+    arguments: dict[str, Any] = {"columns": "x", "mechanism": five_outputs} | options
+    with pytest.raises(InvalidArgumentError, match=message):
+        frames.privatize(pa.table({"x": [0.0]}), arguments.pop("columns"), **arguments)
+
+
+def test_unknown_frames_are_refused(five_outputs: TableMechanism) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"frame must be a pandas.*found 'dict'"):
+        frames.privatize({"x": [0.0]}, "x", mechanism=five_outputs)
+
+
+def test_a_relation_of_another_connection_is_explained(five_outputs: TableMechanism) -> None:
+    import duckdb
+
+    relation = duckdb.connect().sql("SELECT 0.5 AS x")
+    with pytest.raises(InvalidArgumentError, match="connection must be the connection that"):
+        frames.privatize(relation, "x", mechanism=five_outputs, connection=duckdb.connect())
+
+
+def test_pandas_keeps_its_index(five_outputs: TableMechanism) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [1, 2]}, index=["a", "b"])
+    for keep in ((), ("y",)):
+        result = frames.privatize(frame, "x", mechanism=five_outputs, keep=keep)
+        assert list(result.index) == ["a", "b"]
+        assert result.dtypes.iloc[-1] == np.uint8
+    assert list(frame.columns) == ["x", "y"]
+
+
+def test_pandas_objects(five_outputs: TableMechanism) -> None:
+    import pandas as pd
+
+    decimals = pd.DataFrame({"x": [Decimal("0.5"), None]}, dtype=object)
+    result = frames.privatize(decimals, "x", mechanism=five_outputs, skip_missing=True)
+    assert result.iloc[:, 0].isna().tolist() == [False, True]
+    mixed = pd.DataFrame({"x": [0.5, "a"]}, dtype=object)
+    with pytest.raises(InvalidArgumentError, match="column 'x' must hold numbers"):
+        frames.privatize(mixed, "x", mechanism=five_outputs)
+
+
+def test_arrow_results_carry_the_recipe(people: Any, five_outputs: TableMechanism) -> None:
+    for layout in ("wide", "long"):
+        table = frames.privatize(
+            people, "minutes", mechanism=five_outputs, bounds={"minutes": (0, 180)}, layout=layout
+        )
+        recipe = frames.Recipe.from_json(table.schema.metadata[b"noutput"])
+        assert recipe.mechanism == five_outputs
+        assert recipe.bounds == {"minutes": Interval(0, 180)}

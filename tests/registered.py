@@ -1,0 +1,20 @@
+"""The mechanisms of the registry, with options that keep the designs cheap."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import noutput as no
+
+CHEAP = {"n_outputs": 3, "bins": 10}
+
+
+@cache
+def make(name: str, epsilon: float) -> Any:
+    options = {key: CHEAP[key] for key in no.MECHANISMS[name].options if key in CHEAP}
+    return no.mechanism(name, epsilon, **options)
+
+
+NAMES = list(no.MECHANISMS)
+DESIGNED = {name for name in NAMES if name.startswith("n-output")}

@@ -1,0 +1,148 @@
+"""Writes the vectors that every client must agree with: `python -m tests.vectors.build`.
+
+The files are part of the wire format. A change here that changes an existing vector is a change
+of the format.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+from noutput.campaign import Campaign, CertifiedTable, Report
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
+from noutput.mechanisms import exact
+from tests.campaign.examples import SHAPES, example_campaigns, example_table
+from tests.campaign.mutations import lying_pairs, malformed_tables
+
+FOLDER = Path(__file__).parent
+Document = dict[str, Any]
+
+
+def exponentials(rng: random.Random) -> list[Document]:
+    values = [0.0, 5e-324, 2.0**-60, 0.1, 0.5, 1.0, math.log(3.0), 2.0, 10.0, 31.999, 32.0, 1e308]
+    values += [rng.uniform(0.0, 20.0) for _ in range(20)]
+    return [{"epsilon": x, "floor": str(exact.exponential_floor(x))} for x in values]
+
+
+def draws(rng: random.Random) -> Document:
+    tables = [example_table(shape) for shape in SHAPES]
+    cases = [
+        {"table": index, "x": x, "word": f"{word:016x}", "output": table.draw(x, word)}
+        for index, table in enumerate(tables)
+        for x in _inputs(rng, table)
+        for word in _words(rng, table)
+    ]
+    return {"tables": [json.loads(each.to_json()) for each in tables], "draws": cases}
+
+
+def _inputs(rng: random.Random, table: CertifiedTable) -> list[float]:
+    special = [0.0, -0.0, 1e-300, math.nextafter(1.0, 0.0)]
+    return [*table.knots, *special, *(rng.uniform(-1.0, 1.0) for _ in range(12))]
+
+
+def _words(rng: random.Random, table: CertifiedTable) -> list[int]:
+    """Return words whose lower half is at or just below a running sum of some row."""
+    edges = [sum(row[: rng.randrange(1, len(row))]) for row in table.weights]
+    lower = [0, exact.SCALE - 1, *edges, *(edge - 1 for edge in edges)]
+    upper = (0, exact.SCALE - 1, rng.getrandbits(32), rng.getrandbits(32))
+    return [rng.choice(upper) << 32 | low for low in rng.sample(lower, 4)]
+
+
+def changed_campaigns(base: Campaign) -> list[Document]:
+    """Return documents that no client may answer."""
+    entry = {"name": "a", "unit": "", "lower": 0, "upper": 1}
+    changes: dict[str, Document] = {
+        "another format": {"format": "campaign"},
+        "a newer version": {"version": 2},
+        "an id with a slash": {"id": "a/b"},
+        "an empty title": {"title": ""},
+        "a long title": {"title": "\u00e9" * 101},
+        "a line feed in the question": {"question": "Why?\nBecause."},
+        "half a character": {"title": "\ud800"},
+        "another goal": {"goal": "all"},
+        "public as a number": {"public": 1},
+        "a day as an instant": {"opens": "2026-03-01"},
+        "an instant with fractions": {"opens": "2026-03-01T00:00:00.5Z"},
+        "an instant that is none": {"opens": "2026-02-30T00:00:00Z"},
+        "closes before it opens": {"closes": "2025-03-01T00:00:00Z"},
+        "no attribute": {"attributes": []},
+        "attributes as an object": {"attributes": {}},
+        "too many attributes": {"attributes": [{**entry, "name": f"a{i}"} for i in range(65)]},
+        "a name with a capital": {"attributes": [{**entry, "name": "Commute"}]},
+        "equal bounds": {"attributes": [{**entry, "lower": 1}]},
+        "a bound as text": {"attributes": [{**entry, "lower": "0"}]},
+        "a width beyond all numbers": {
+            "attributes": [{**entry, "lower": -1.7e308, "upper": 1.7e308}]
+        },
+        "no unit": {"attributes": [{"name": "a", "lower": 0, "upper": 1}]},
+        "a name twice": {"attributes": [entry, entry]},
+        "no table": {"table": None},
+        "a table that is none": {"table": {}},
+        "another title under the old fingerprint": {"title": "Something else"},
+        "an extra key": {"extra": 1},
+    }
+    good = json.loads(base.to_json())
+    return [{"why": why, "campaign": {**good, **change}} for why, change in changes.items()]
+
+
+def units(rng: random.Random) -> list[Document]:
+    result: list[Document] = []
+    for campaign in example_campaigns():
+        for each in campaign.attributes:
+            bounds = {"lower": each.lower, "upper": each.upper}
+            inside = [rng.uniform(each.lower, each.upper) for _ in range(6)]
+            values = (each.lower, each.upper, 42, -1e9, 1e301, 0.1, *inside)
+            result += [{**bounds, "value": value, "x": each.to_unit(value)} for value in values]
+    return result
+
+
+def wire_vectors() -> Document:
+    campaign = example_campaigns()[1]
+    names = list(campaign.attribute_indexes)
+    reports = [
+        Report(campaign.fingerprint, names[i % 3], (5 * i) % 16, id=f"{(7 * i + 3) << 90:032x}")
+        for i in range(5)
+    ]
+    bodies = [
+        {"type": REPORT_TYPE, "reports": 1, "body": encode_report(reports[0]).hex()},
+        {"type": BATCH_TYPE, "reports": 5, "body": encode_batch(reports).hex()},
+        {"type": PACKED_TYPE, "reports": 5, "body": encode_packed(campaign, reports).hex()},
+    ]
+    entries = [
+        {"campaign": r.campaign, "attribute": r.attribute, "output": r.output, "id": r.id}
+        for r in reports
+    ]
+    return {"campaign": json.loads(campaign.to_json()), "reports": entries, "bodies": bodies}
+
+
+def write(name: str, content: Document) -> None:
+    """Write one entry of a list a line."""
+    parts = []
+    for key, value in content.items():
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join(json.dumps(entry) for entry in value) + "\n]"
+        else:
+            text = json.dumps(value)
+        parts.append(f'"{key}": {text}')
+    (FOLDER / name).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def main() -> None:
+    rng = random.Random(20_260_301)  # noqa: S311 (vectors are public)
+    write("exponential.json", {"cases": exponentials(rng)})
+    write("draws.json", draws(rng))
+    write("tables.json", {"lying": lying_pairs(rng, 100), "malformed": malformed_tables()})
+    campaigns = example_campaigns()
+    good = [{"fingerprint": each.fingerprint, "text": each.to_json()} for each in campaigns]
+    bad = changed_campaigns(campaigns[0])
+    write("campaigns.json", {"good": good, "bad": bad, "units": units(rng)})
+    write("wire.json", wire_vectors())
+
+
+if __name__ == "__main__":
+    main()
