@@ -84,6 +84,7 @@ async def close_campaign(id: str, services: Shared, _: Admin) -> CampaignSummary
 @router.delete(
     "/campaigns/{id}",
     status_code=204,
+    response_class=Response,
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
@@ -129,6 +130,7 @@ async def create_token(request: Request, services: Shared, _: Admin) -> TokenCre
 @router.delete(
     "/tokens/{id}",
     status_code=204,
+    response_class=Response,
     responses=refusals("unknown-token", *_ADMIN),
     tags=["administration"],
 )

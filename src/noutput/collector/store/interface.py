@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,8 +12,8 @@ import numpy as np
 from noutput.errors import NoutputError
 
 __all__ = [
-    "CampaignRow", "Cells", "ConflictError", "Outcome", "Store", "Submission", "TokenRow",
-    "UnavailableError",
+    "CampaignRow", "Cells", "ConflictError", "Outcome", "Snapshot", "Store", "Submission",
+    "TokenRow", "UnavailableError",
 ]  # fmt: skip
 
 Cells = np.dtype("<i4")
@@ -84,6 +85,24 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A campaign at one moment.
+
+    Parameters
+    ----------
+    row : CampaignRow
+    counts : dict
+        The count of every cell with a report.
+    ids : iterator of bytes
+        All counted ids in pieces of whole ids, in any order; to be used once.
+    """
+
+    row: CampaignRow
+    counts: dict[int, int]
+    ids: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class TokenRow:
     """A token as the database keeps it: enough to recognize it, not to use it.
 
@@ -144,13 +163,11 @@ class Store(Protocol):
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
 
-    def ids(self, key: int) -> Iterator[bytes]:
-        """Return all counted ids of a campaign in pieces of whole ids."""
+    def snapshot(self, id: str) -> AbstractContextManager[Snapshot | None]:
+        """Return all that is known about a campaign at one moment."""
 
-    def restore(
-        self, row: CampaignRow, counts: dict[int, int], ids: Iterator[bytes]
-    ) -> CampaignRow:
-        """Keep a campaign that comes from elsewhere; `row.key` is not used."""
+    def restore(self, snapshot: Snapshot) -> CampaignRow:
+        """Keep a campaign that comes from elsewhere; the number in its row is not used."""
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
         """Keep a token; with `first`, only where there is no admin token yet."""

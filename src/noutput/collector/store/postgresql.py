@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, create_engine, select, text
@@ -47,6 +48,8 @@ class PostgresqlStore(SqlStore):
     which is its default; the session asks for the latter itself.
     """
 
+    _snapshot_options: ClassVar[dict[str, Any]] = {"isolation_level": "REPEATABLE READ"}
+
     def __init__(self, url: URL) -> None:
         settings = "-c synchronous_commit=on -c lock_timeout=30s -c statement_timeout=120s"
         super().__init__(
@@ -87,9 +90,8 @@ class PostgresqlStore(SqlStore):
         names = ("number", "campaign", "cell")
         connection.execute(_count, [dict(zip(names, values, strict=True)) for values in more])
 
-    def ids(self, key: int) -> Iterator[bytes]:
-        """Return all counted ids of a campaign in pieces of whole ids."""
+    def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(report_ids.c.id).where(report_ids.c.campaign == key)
-        with self._read(stream_results=True, yield_per=_PIECE) as connection:
-            for part in connection.execute(query).scalars().partitions():
-                yield b"".join(part)
+        streamed = connection.execution_options(stream_results=True, yield_per=_PIECE)
+        for part in streamed.execute(query).scalars().partitions():
+            yield b"".join(part)

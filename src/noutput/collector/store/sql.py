@@ -6,18 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
+from noutput.campaign.campaign import Campaign
 from noutput.collector.store import schema
 from noutput.collector.store.interface import (
     CampaignRow,
     Cells,
     ConflictError,
     Outcome,
+    Snapshot,
     Submission,
     TokenRow,
     UnavailableError,
@@ -90,11 +92,17 @@ def groups(submissions: Sequence[Submission]) -> list[Group]:
 class SqlStore(ABC):
     """A store on a database that speaks SQL; see `Store`."""
 
+    _snapshot_options: ClassVar[dict[str, Any]] = {}
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        with self._write() as connection:
-            self._lock_schema(connection)
-            schema.upgrade(connection)
+        try:
+            with self._write() as connection:
+                self._lock_schema(connection)
+                schema.upgrade(connection)
+        except BaseException:
+            engine.dispose()
+            raise
 
     @abstractmethod
     def _lock_schema(self, connection: Connection) -> None:
@@ -115,7 +123,7 @@ class SqlStore(ABC):
         """Add numbers of reports to cells of campaigns, in the given order."""
 
     @abstractmethod
-    def ids(self, key: int) -> Iterator[bytes]:
+    def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
@@ -142,7 +150,7 @@ class SqlStore(ABC):
         found = self.campaign(id)
         if found is None:
             try:
-                return self.restore(row, {}, iter(())), True
+                return self.restore(Snapshot(row, {}, iter(()))), True
             except ConflictError:  # another process was faster
                 found = self.campaign(id)
         if found is None or found.fingerprint != fingerprint:
@@ -181,12 +189,15 @@ class SqlStore(ABC):
 
     def counts(self, key: int) -> dict[int, int]:
         """Return the count of every cell with a report."""
+        with self._read() as connection:
+            return self._counts(connection, key)
+
+    def _counts(self, connection: Connection, key: int) -> dict[int, int]:
         table = schema.counts
         query = select(table.c.cell, table.c.reports).where(
             table.c.campaign == key, table.c.reports > 0
         )
-        with self._read() as connection:
-            return {cell: reports for cell, reports in connection.execute(query)}
+        return {cell: reports for cell, reports in connection.execute(query)}
 
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
@@ -195,10 +206,20 @@ class SqlStore(ABC):
         with self._read() as connection:
             return {key: int(total) for key, total in connection.execute(query) if total}
 
-    def restore(
-        self, row: CampaignRow, counts: dict[int, int], ids: Iterator[bytes]
-    ) -> CampaignRow:
-        """Keep a campaign that comes from elsewhere; `row.key` is not used."""
+    @contextmanager
+    def snapshot(self, id: str) -> Iterator[Snapshot | None]:
+        """Return all that is known about a campaign at one moment."""
+        with self._read(**self._snapshot_options) as connection:
+            row = self._campaign(connection, id)
+            if row is None:
+                yield None
+                return
+            counts = self._counts(connection, row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key))
+
+    def restore(self, snapshot: Snapshot) -> CampaignRow:
+        """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+        row = snapshot.row
         values = {name: getattr(row, name) for name in CampaignRow.__slots__ if name != "key"}
         with self._write() as connection:
             try:
@@ -207,8 +228,8 @@ class SqlStore(ABC):
                 key = connection.execute(added).scalar_one()
             except IntegrityError:
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
-            self._add_cells(connection, key, row, counts)
-            for piece in ids:
+            self._add_cells(connection, key, snapshot)
+            for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)
                 self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
             found = self._campaign(connection, row.id)
@@ -216,16 +237,13 @@ class SqlStore(ABC):
             raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
         return found
 
-    def _add_cells(
-        self, connection: Connection, key: int, row: CampaignRow, counts: dict[int, int]
-    ) -> None:
+    def _add_cells(self, connection: Connection, key: int, snapshot: Snapshot) -> None:
         """Make a row for every cell, so that counting is always an update."""
-        from noutput.campaign.campaign import Campaign
-
-        campaign = Campaign.from_json(row.document)
+        campaign = Campaign.from_json(snapshot.row.document)
         size = len(campaign.attributes) * campaign.table.n_outputs
         cells = [
-            {"campaign": key, "cell": cell, "reports": counts.get(cell, 0)} for cell in range(size)
+            {"campaign": key, "cell": cell, "reports": snapshot.counts.get(cell, 0)}
+            for cell in range(size)
         ]
         connection.execute(insert(schema.counts), cells)
 

@@ -74,18 +74,18 @@ class SqliteStore(SqlStore):
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         connection.exec_driver_sql(_COUNT, more)
 
-    def ids(self, key: int) -> Iterator[bytes]:
-        """Return all counted ids of a campaign in pieces of whole ids."""
+    def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
-        with self._read() as connection:
-            pieces: list[bytes] = []
-            for ids in connection.execute(query).scalars():
-                pieces.append(ids)
-                if sum(map(len, pieces)) >= _PIECE:
-                    yield b"".join(pieces)
-                    pieces = []
-            if pieces:
+        pieces: list[bytes] = []
+        size = 0
+        for ids in connection.execute(query).scalars():
+            pieces.append(ids)
+            size += len(ids)
+            if size >= _PIECE:
                 yield b"".join(pieces)
+                pieces, size = [], 0
+        if pieces:
+            yield b"".join(pieces)
 
     def close_campaign(self, id: str, now: str) -> CampaignRow | None:
         """Count no more reports of a campaign, and give back the memory of its ids."""
