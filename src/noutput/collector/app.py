@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError  # noqa: E402
 from fastapi.openapi.utils import get_openapi  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 from starlette.responses import Response  # noqa: E402
-from starlette.routing import Mount, Route, Router  # noqa: E402
+from starlette.routing import Route, Router  # noqa: E402
 
 from noutput import __version__  # noqa: E402
 from noutput.collector import admin, public  # noqa: E402
@@ -61,11 +61,11 @@ def create_app(
         await services.writer.stop()
 
     # The route that everybody calls comes first, and nothing but the guard before it.
-    routes = [
-        Route("/campaigns/{id}/reports", ReportsRoute(services)),
-        Mount("/", _framework_app(services)),
-    ]
-    return Guard(Router(routes, redirect_slashes=False, lifespan=lifespan), services)
+    router = Router(
+        [Route("/campaigns/{id}/reports", ReportsRoute(services))],
+        redirect_slashes=False, default=_framework_app(services), lifespan=lifespan,
+    )  # fmt: skip
+    return Guard(router, services)
 
 
 def _framework_app(services: Services) -> FastAPI:

@@ -83,10 +83,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            self._head_bytes += len(data)
         super().data_received(data)
-        if self._in_head and self._head_bytes > self.header_bytes:
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        if self._head_bytes > self.header_bytes:
             self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
         elif self._timer is None and (self._in_head or self._in_body):
             part = "head" if self._in_head else "body"
@@ -96,7 +95,6 @@ class _LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head = True
-        self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
         self._in_head = False
