@@ -72,16 +72,13 @@ class ReportsRoute:
                 ids, cells = read_columns(media, body, entry.campaign)
         except WireError as error:
             raise ProblemError.of(error) from None
-        return await self._submit(entry, Submission(entry.key, ids, cells))
-
-    async def _submit(self, entry: Entry, submission: Submission) -> Outcome:
         try:
-            outcome = await self._services.writer.submit(submission)
+            outcome = await services.writer.submit(Submission(entry.key, ids, cells))
         except UnavailableError:
             detail = "the reports may not be counted yet; send them again"
             raise ProblemError("unavailable", detail, {"Retry-After": "1"}) from None
         if outcome is None:
-            self._services.directory.forget(entry.campaign.id)
+            services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
         return outcome
 

@@ -66,6 +66,11 @@ class Group:
         self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
     ) -> Iterator[tuple[int, Outcome]]:
         """Return what became of each submission."""
+        if new.all():
+            starts = [0, *self.ends[:-1]]
+            for place, start, end in zip(self.places, starts, self.ends, strict=True):
+                yield place, Outcome(end - start, 0)
+            return
         sums = np.concatenate(([0], np.cumsum(new)))[self.ends].tolist()
         before = start = 0
         for place, end, total in zip(self.places, self.ends, sums, strict=True):

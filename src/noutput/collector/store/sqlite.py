@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import URL
 
 from noutput.collector.ids import IdSet
-from noutput.collector.store.interface import CampaignRow
+from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.schema import id_runs
 from noutput.collector.store.sql import Group, SqlStore
 
@@ -20,7 +21,7 @@ __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 30.0
 _PIECE = 1 << 20
-# These four run at every commit, where building a statement would take longer than running it.
+# These four run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
 _UNSEEN = (
     "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
@@ -55,24 +56,25 @@ class SqliteStore(SqlStore):
         """Nothing to do: a writing transaction has the whole file for itself."""
 
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
-        return {key for key in keys if connection.exec_driver_sql(_OPEN, (key,)).first()}
+        raw = _raw(connection)
+        return {key for key in keys if raw.execute(_OPEN, (key,)).fetchone()}
 
     def _remember(
         self, connection: Connection, group: Group
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         sequence, known = self._known.pop(group.key, None) or (0, IdSet())
-        for sequence, ids in connection.exec_driver_sql(_UNSEEN, (group.key, sequence)):
+        raw = _raw(connection)
+        for sequence, ids in raw.execute(_UNSEEN, (group.key, sequence)):
             known.add(ids)
         new = known.add(group.ids)
         if new.any():
-            fresh = np.sort(np.frombuffer(group.ids, "S16")[new]).tobytes()
-            added = connection.exec_driver_sql(_REMEMBER, (group.key, fresh))
-            sequence = added.lastrowid
+            added = (group.key, _ordered(group.ids, new))
+            sequence = raw.execute(_REMEMBER, added).lastrowid or 0
         self._known[group.key] = sequence, known
         return new
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
-        connection.exec_driver_sql(_COUNT, more)
+        _raw(connection).executemany(_COUNT, more)
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
@@ -109,9 +111,24 @@ class SqliteStore(SqlStore):
             try:
                 with super()._write() as connection:
                     yield connection
-            except BaseException:
+            except BaseException as error:
                 self._known.clear()  # some ids in memory may not have been committed
+                if isinstance(error, sqlite3.Error):
+                    raise UnavailableError(f"the database is unavailable: {error}") from error
                 raise
+
+
+def _ordered(ids: bytes, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:
+    """Return the new ids in the order of their first halves, whatever their order was."""
+    fresh = np.frombuffer(ids, ">u8").reshape(-1, 2)[new]
+    return fresh[np.argsort(fresh[:, 0].astype(np.uint64))].tobytes()
+
+
+def _raw(connection: Connection) -> sqlite3.Connection:
+    """Return the driver's connection, on which a statement takes a tenth of the time."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)  # noqa: S101 (for the type checker)
+    return raw
 
 
 def _engine(url: URL) -> Engine:
