@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 __all__ = ["Load", "post", "run_load"]
@@ -108,10 +109,8 @@ async def _run(
         done: asyncio.Future[None] = loop.create_future()
         waiting.append(done)
         due = start + interval * place / connections
-        await loop.create_connection(
-            lambda done=done, due=due: _Connection(requests, load, done, interval, due),
-            "127.0.0.1", port,
-        )  # fmt: skip
+        make = partial(_Connection, requests, load, done, interval, due)
+        await loop.create_connection(make, "127.0.0.1", port)
     await asyncio.gather(*waiting)
     load.seconds = time.perf_counter() - start
 

@@ -15,9 +15,9 @@ from tests.collector.service import Service, start_service
 from tests.tables import window_table
 
 
-def make_campaign(id: str = "commute", *, public: bool = False, outputs: int = 5) -> Campaign:
+def make_campaign(name: str = "commute", *, public: bool = False, outputs: int = 5) -> Campaign:
     return Campaign(
-        id=id, title="Commute", question="How long was your way to work?", public=public,
+        id=name, title="Commute", question="How long was your way to work?", public=public,
         attributes=(
             Attribute("minutes", "min", 0, 180), Attribute("rides", "", 0, 10),
             Attribute("cost", "USD", 0, 50),
@@ -33,7 +33,7 @@ def campaign() -> Campaign:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresqlServer]:
+def postgresql() -> Iterator[PostgresqlServer]:
     if binaries() is None:
         reason = "no PostgreSQL binaries (initdb, pg_ctl) were found"
         if os.environ.get("CI") == "true":

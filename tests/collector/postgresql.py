@@ -23,7 +23,9 @@ def binaries() -> Path | None:
     on_path = shutil.which("initdb")
     if on_path is not None:
         folders.append(Path(on_path).resolve().parent)
-    fitting = [path for path in folders if (path / "initdb").exists() and (path / "pg_ctl").exists()]
+    fitting = [
+        path for path in folders if (path / "initdb").exists() and (path / "pg_ctl").exists()
+    ]
     return fitting[-1] if fitting else None
 
 
@@ -45,7 +47,7 @@ class PostgresqlServer:
     @contextmanager
     def start(cls) -> Iterator[PostgresqlServer]:
         # Not in pytest's own folder: another user cannot enter that.
-        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-", dir="/tmp"))  # noqa: S108
+        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-", dir="/tmp"))
         server = cls(folder, _free_port())
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")

@@ -53,8 +53,8 @@ class Service:
         headers = {**self.admin, **JSON}
         return self.call("POST", "/campaigns", content=campaign.to_json(), headers=headers)
 
-    def send(self, body: bytes, media: str, id: str = "commute") -> httpx.Response:
-        path = f"/campaigns/{id}/reports"
+    def send(self, body: bytes, media: str, name: str = "commute") -> httpx.Response:
+        path = f"/campaigns/{name}/reports"
         return self.call("POST", path, content=body, headers={"Content-Type": media})
 
     def report(self, report: Report) -> httpx.Response:
@@ -63,8 +63,8 @@ class Service:
     def batch(self, campaign: Campaign, reports: list[Report]) -> httpx.Response:
         return self.send(encode_packed(campaign, reports), PACKED_TYPE)
 
-    def total(self, id: str = "commute") -> int:
-        row = self.store.campaign(id)
+    def total(self, name: str = "commute") -> int:
+        row = self.store.campaign(name)
         return 0 if row is None else sum(self.store.counts(row.key).values())
 
 

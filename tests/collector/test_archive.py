@@ -77,7 +77,10 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     def refused(**changes: bytes | None) -> str:
         bad = tmp_path / "bad.noutput"
         with zipfile.ZipFile(bad, "w") as archive:
-            for name, content in {**parts, **{k.replace("_", "."): v for k, v in changes.items()}}.items():  # noqa: E501
+            for name, content in {
+                **parts,
+                **{k.replace("_", "."): v for k, v in changes.items()},
+            }.items():
                 if content is not None:
                     archive.writestr(name, content)
         with pytest.raises(DocumentError) as error:

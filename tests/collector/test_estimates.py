@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,11 +78,16 @@ def test_answers_are_kept_while_the_counts_are(
     service.create(campaign)
     people = simulate_people(campaign, 200, "normal", rng)
     service.batch(campaign, list(people.reports(campaign)))
-    calls = []
+    calls: list[int] = []
     compute = module._compute
-    monkeypatch.setattr(module, "_compute", lambda *a: (calls.append(1), compute(*a))[1])
+
+    def counted(*arguments: Any) -> dict[str, Any]:
+        calls.append(1)
+        return compute(*arguments)
+
+    monkeypatch.setattr(module, "_compute", counted)
     moment = [1000.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: moment[0])
+    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
     first = service.call("GET", PATH)
     start = time.perf_counter()
     assert service.call("GET", PATH).content == first.content
@@ -99,9 +105,7 @@ def test_answers_are_kept_while_the_counts_are(
     assert len(calls) == 3
 
 
-def test_simulated_people_stay_within_bounds(
-    campaign: Campaign, rng: np.random.Generator
-) -> None:
+def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.Generator) -> None:
     for name in DISTRIBUTIONS:
         people = simulate_people(campaign, 500, name, rng)
         assert len(people) == 500

@@ -6,6 +6,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import schemathesis
@@ -34,7 +35,7 @@ ROUTES = {
     ("GET", "/health"), ("GET", "/metrics"), ("GET", "/tokens"), ("POST", "/tokens"),
     ("DELETE", "/tokens/{id}"),
 }  # fmt: skip
-EXAMPLES = 40
+EXAMPLES = 25
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def fuzz(server: Running, operation: tuple[str, str], headers: dict[str, str]) -
 
     @given(case=schema[path][method].as_strategy())
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-    def check(case: schemathesis.Case) -> None:
+    def check(case: Any) -> None:
         if path.endswith("/reports") and headers:
             case.path_parameters["id"] = "commute"
         case.call_and_validate(checks=CHECKS, headers=headers)
@@ -69,9 +70,7 @@ def test_strangers_get_documented_answers(server: Running, operation: tuple[str,
 
 
 @pytest.mark.parametrize("operation", sorted(ROUTES))
-def test_administrators_get_documented_answers(
-    server: Running, operation: tuple[str, str]
-) -> None:
+def test_administrators_get_documented_answers(server: Running, operation: tuple[str, str]) -> None:
     fuzz(server, operation, {"Authorization": f"Bearer {server.token}"})
 
 
@@ -79,7 +78,9 @@ def test_the_document_describes_every_route(service: Service) -> None:
     found = service.call("GET", "/openapi.json").json()
     assert found["openapi"].startswith("3.1")
     routes = {
-        (method.upper(), path) for path, operations in found["paths"].items() for method in operations
+        (method.upper(), path)
+        for path, operations in found["paths"].items()
+        for method in operations
     }  # fmt: skip
     assert routes == ROUTES
     assert "HTTPValidationError" not in json.dumps(found)

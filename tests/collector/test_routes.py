@@ -196,7 +196,7 @@ def test_the_framework_refuses_with_problem_documents(service: Service) -> None:
         assert problem(service.call("GET", f"{path}?{query}")) == (422, "invalid-parameter")
 
 
-def test_too_many_requests_are_told_to_wait(tmp_path: object, campaign: Campaign) -> None:
+def test_too_many_requests_are_told_to_wait(tmp_path: object) -> None:
     store = open_store(f"{tmp_path}/rate.db")
     with start_service(store, Limits(requests_per_second=0.5, burst=3)) as service:
         answers = [service.call("GET", "/health") for _ in range(4)]

@@ -153,7 +153,7 @@ def test_a_newer_database_is_refused(database: str, monkeypatch: pytest.MonkeyPa
         patch.setattr(schema, "MIGRATIONS", steps)
         open_store(database).close()
         open_store(database).close()
-    with pytest.raises(InvalidArgumentError, match="version up to 1.*found 2"):
+    with pytest.raises(InvalidArgumentError, match=r"version up to 1.*found 2"):
         open_store(database)
 
 

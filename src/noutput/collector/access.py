@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Depends, Request, Security
+from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.auth import recognize
-from noutput.collector.directory import Entry
 from noutput.collector.problems import ProblemError
 from noutput.collector.services import Services
 from noutput.collector.store.interface import TokenRow
 
-__all__ = ["Admin", "MaybeToken", "Shared", "check_reader", "may_read"]
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+
+__all__ = ["Admin", "Id", "MaybeToken", "Shared", "check_reader", "may_read"]
 
 _bearer = HTTPBearer(auto_error=False, description="A token of this collector.")
+
+
+Id = Annotated[str, Path(alias="id")]
 
 
 def _services(request: Request) -> Services:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
@@ -9,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.access import Admin, Shared
+from noutput.collector.access import Admin, Id, Shared  # noqa: TC001 (FastAPI reads them)
 from noutput.collector.auth import new_token
 from noutput.collector.body import read_body
 from noutput.collector.models import (
@@ -22,9 +24,11 @@ from noutput.collector.models import (
 from noutput.collector.openapi import CAMPAIGN_BODY, TOKEN_BODY, refusals
 from noutput.collector.problems import ProblemError
 from noutput.collector.public import summarize
-from noutput.collector.services import Services
 from noutput.collector.store.interface import ConflictError, TokenRow
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.collector.services import Services
 
 __all__ = ["router"]
 
@@ -70,13 +74,13 @@ async def create_campaign(
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
-async def close_campaign(id: str, services: Shared, _: Admin) -> CampaignSummary:
+async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> CampaignSummary:
     """Count no more reports, before the time that the campaign names."""
-    await services.entry(id)
+    await services.entry(campaign_id)
     now = format_instant(services.clock())
-    row = await run_in_threadpool(services.store.close_campaign, id, now)
+    row = await run_in_threadpool(services.store.close_campaign, campaign_id, now)
     if row is None:
-        raise ProblemError("unknown-campaign", f"there is no campaign {id!r}")
+        raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
     entry = await run_in_threadpool(services.directory.take, row)
     return summarize(services, entry, await _total(services, row.key))
 
@@ -88,13 +92,13 @@ async def close_campaign(id: str, services: Shared, _: Admin) -> CampaignSummary
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
-async def delete_campaign(id: str, services: Shared, _: Admin) -> None:
+async def delete_campaign(campaign_id: Id, services: Shared, _: Admin) -> None:
     """Forget a campaign, its counts and the ids of its reports."""
-    await services.entry(id)
-    gone = await run_in_threadpool(services.store.delete, id)
-    services.directory.forget(id)
+    await services.entry(campaign_id)
+    gone = await run_in_threadpool(services.store.delete, campaign_id)
+    services.directory.forget(campaign_id)
     if not gone:
-        raise ProblemError("unknown-campaign", f"there is no campaign {id!r}")
+        raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
 
 
 @router.get("/tokens", responses=refusals(*_ADMIN), tags=["administration"])
@@ -134,10 +138,10 @@ async def create_token(request: Request, services: Shared, _: Admin) -> TokenCre
     responses=refusals("unknown-token", *_ADMIN),
     tags=["administration"],
 )
-async def delete_token(id: str, services: Shared, _: Admin) -> None:
+async def delete_token(token_id: Id, services: Shared, _: Admin) -> None:
     """Make a token invalid."""
-    if "\0" in id or not await run_in_threadpool(services.store.delete_token, id):
-        raise ProblemError("unknown-token", f"there is no token {id[:100]!r}")
+    if "\0" in token_id or not await run_in_threadpool(services.store.delete_token, token_id):
+        raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
 
 
 async def _json_body(request: Request, services: Services, limit: int) -> bytes:
@@ -154,5 +158,5 @@ async def _total(services: Services, key: int) -> int:
 
 
 def _info(row: TokenRow) -> TokenInfo:
-    kind = "admin" if row.kind == "admin" else "read"
+    kind: Literal["admin", "read"] = "admin" if row.kind == "admin" else "read"
     return TokenInfo(id=row.id, kind=kind, campaign=row.campaign, created=row.created)

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from noutput.collector.extras import require
+from noutput.errors import MissingExtraError
 
-require("fastapi")
+try:
+    from fastapi import FastAPI, Request
+except ImportError:
+    raise MissingExtraError("fastapi", "collector") from None
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route, Router
 
-from fastapi import FastAPI, Request  # noqa: E402
-from fastapi.exceptions import RequestValidationError  # noqa: E402
-from fastapi.openapi.utils import get_openapi  # noqa: E402
-from starlette.exceptions import HTTPException  # noqa: E402
-from starlette.responses import Response  # noqa: E402
-from starlette.routing import Route, Router  # noqa: E402
+from noutput import __version__
+from noutput.collector import admin, public
+from noutput.collector.body import ClientGoneError
+from noutput.collector.clock import Clock, system_clock
+from noutput.collector.guard import Guard
+from noutput.collector.limits import Limits
+from noutput.collector.openapi import add_reports_route
+from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.reports import ReportsRoute
+from noutput.collector.services import Services, unavailable
+from noutput.collector.store.interface import Store, UnavailableError
 
-from noutput import __version__  # noqa: E402
-from noutput.collector import admin, public  # noqa: E402
-from noutput.collector.body import ClientGoneError  # noqa: E402
-from noutput.collector.clock import Clock, system_clock  # noqa: E402
-from noutput.collector.guard import Guard  # noqa: E402
-from noutput.collector.limits import Limits  # noqa: E402
-from noutput.collector.openapi import add_reports_route  # noqa: E402
-from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render  # noqa: E402
-from noutput.collector.reports import ReportsRoute  # noqa: E402
-from noutput.collector.services import Services, unavailable  # noqa: E402
-from noutput.collector.store.interface import Store, UnavailableError  # noqa: E402
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 __all__ = ["create_app"]
 
 _FRAMEWORK = {404: "not-found", 405: "method-not-allowed"}
 
 
-def create_app(
-    store: Store, *, clock: Clock = system_clock, limits: Limits | None = None
-) -> Guard:
+def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | None = None) -> Guard:
     """Make a collector over a store.
 
     Parameters
@@ -90,8 +91,7 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
         return Response(content, error.problem.status, error.headers, PROBLEM_TYPE)
 
     async def on_problem(_: Request, error: Exception) -> Response:
-        assert isinstance(error, ProblemError)  # noqa: S101 (registered for this type)
-        return answer(error)
+        return answer(cast(ProblemError, error))
 
     async def on_framework(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 400
@@ -100,8 +100,7 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
         return answer(ProblemError(_FRAMEWORK.get(status, "bad-request"), detail, headers))
 
     async def on_validation(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        first = error.errors()[0]
+        first = cast(RequestValidationError, error).errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:])
         return answer(ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from noutput.collector.store import open_store
 from noutput.collector.store.interface import CampaignRow, Snapshot, Store
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["back_up", "export_campaign", "import_campaign"]
 
@@ -28,7 +30,7 @@ _PIECE = 1 << 20
 _LONGEST_ENTRY = 1 << 25
 
 
-def export_campaign(store: Store, id: str, file: Path) -> int:
+def export_campaign(store: Store, campaign_id: str, file: Path) -> int:
     """Write a campaign with its counts and the ids of its reports; return their number.
 
     Guarantees
@@ -36,9 +38,9 @@ def export_campaign(store: Store, id: str, file: Path) -> int:
     Counts and ids are of one moment, also while reports come in. The ids are sorted: their
     order says nothing about when reports came or what they say.
     """
-    with store.snapshot(id) as found:
+    with store.snapshot(campaign_id) as found:
         if found is None:
-            raise InvalidArgumentError("id", "be the id of a campaign", id)
+            raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
     content = {
         "format": FORMAT,

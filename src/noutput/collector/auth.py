@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import re
 import secrets
-from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from noutput import _checks
 from noutput.campaign.text import format_instant
 from noutput.collector.store.interface import Store, TokenRow
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = ["KINDS", "first_admin_token", "new_token", "recognize"]
 
@@ -36,9 +38,9 @@ def new_token(kind: str, campaign: str | None, now: datetime) -> tuple[str, Toke
     (True, 'read')
     """
     _checks.choice("kind", kind, KINDS)
-    id, secret, salt = secrets.token_hex(6), secrets.token_urlsafe(32), secrets.token_bytes(16)
-    row = TokenRow(id, kind, campaign, salt, _digest(salt, secret), format_instant(now))
-    return f"noutput_{id}_{secret}", row
+    name, secret, salt = secrets.token_hex(6), secrets.token_urlsafe(32), secrets.token_bytes(16)
+    row = TokenRow(name, kind, campaign, salt, _digest(salt, secret), format_instant(now))
+    return f"noutput_{name}_{secret}", row
 
 
 def first_admin_token(store: Store, now: datetime) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-
-from starlette.types import Message, Receive
+from typing import TYPE_CHECKING
 
 from noutput.collector.problems import ProblemError
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive
 
 __all__ = ["ClientGoneError", "read_body"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noutput.campaign.campaign import Campaign
 from noutput.campaign.packed import HEADER_BYTES, PackedBatch, decode_packed, open_packed
 from noutput.campaign.problems import WireError
 from noutput.campaign.report import ID_BYTES, Report
@@ -22,6 +21,9 @@ from noutput.campaign.wire import (
     decode_report,
 )
 from noutput.collector.store.interface import Cells
+
+if TYPE_CHECKING:
+    from noutput.campaign.campaign import Campaign
 
 __all__ = ["BODY_LIMITS", "read_columns"]
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import parse_instant
-from noutput.collector.store.interface import CampaignRow, Store
 from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["Directory", "Entry"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from noutput.collector.store.interface import CampaignRow, Store
+
+__all__ = ["Directory", "Entry", "State"]
+
+State: TypeAlias = Literal["upcoming", "open", "closed"]
 
 _FRESH_SECONDS = 1.0
 _MOST_MISSING = 4096
@@ -36,7 +42,7 @@ class Entry:
         """Say whether reports are counted at this instant."""
         return self.closed is None and self.campaign.is_open(now)
 
-    def state(self, now: datetime) -> str:
+    def state(self, now: datetime) -> State:
         """Return "upcoming", "open" or "closed"."""
         if self.is_open(now):
             return "open"
@@ -64,39 +70,39 @@ class Directory:
         self._missing: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def peek(self, id: str) -> Entry | None:
+    def peek(self, campaign_id: str) -> Entry | None:
         """Return a campaign without the database, or None where it should be looked up.
 
         Of many that ask for what was looked up a second ago, one is told to look again.
         """
-        found = self._entries.get(id)
+        found = self._entries.get(campaign_id)
         if found is None:
             return None
         now = self._clock()
         if now - found[0] < _FRESH_SECONDS:
             return found[1]
-        self._entries[id] = now, found[1]
+        self._entries[campaign_id] = now, found[1]
         return None
 
-    def is_missing(self, id: str) -> bool:
+    def is_missing(self, campaign_id: str) -> bool:
         """Say whether there can be, or was a second ago, no campaign of this id."""
-        if not _ID.fullmatch(id):
+        if not _ID.fullmatch(campaign_id):
             return True
-        since = self._missing.get(id)
+        since = self._missing.get(campaign_id)
         return since is not None and self._clock() - since < _FRESH_SECONDS
 
-    def find(self, id: str) -> Entry | None:
+    def find(self, campaign_id: str) -> Entry | None:
         """Look a campaign up in the database."""
-        if not _ID.fullmatch(id):
+        if not _ID.fullmatch(campaign_id):
             return None
-        row = self._store.campaign(id)
+        row = self._store.campaign(campaign_id)
         if row is not None:
             return self.take(row)
         with self._lock:
-            self._entries.pop(id, None)
+            self._entries.pop(campaign_id, None)
             if len(self._missing) >= _MOST_MISSING:
                 self._missing.clear()
-            self._missing[id] = self._clock()
+            self._missing[campaign_id] = self._clock()
         return None
 
     def all(self) -> list[Entry]:
@@ -119,7 +125,7 @@ class Directory:
             self._entries[row.id] = self._clock(), known
         return known
 
-    def forget(self, id: str) -> None:
+    def forget(self, campaign_id: str) -> None:
         """Drop a campaign that was deleted."""
         with self._lock:
-            self._entries.pop(id, None)
+            self._entries.pop(campaign_id, None)

@@ -8,21 +8,23 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noutput.campaign.attribute import Attribute
 from noutput.campaign.text import format_instant
-from noutput.collector.clock import Clock
-from noutput.collector.directory import Entry
-from noutput.collector.metrics import Metrics
-from noutput.collector.store.interface import Store
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
-from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from noutput.campaign.attribute import Attribute
+    from noutput.collector.clock import Clock
+    from noutput.collector.directory import Entry
+    from noutput.collector.metrics import Metrics
+    from noutput.collector.store.interface import Store
+    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["QUANTILES", "Estimates", "tallies"]
 

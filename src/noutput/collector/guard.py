@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from typing import TYPE_CHECKING
 
 from noutput.collector.limits import RateLimiter
 from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
-from noutput.collector.services import Services
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from noutput.collector.services import Services
 
 __all__ = ["Guard"]
 

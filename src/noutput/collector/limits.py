@@ -6,12 +6,15 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Limits", "RateLimiter"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from bisect import bisect_left
 from collections import Counter
@@ -49,8 +48,7 @@ class Metrics:
         def put(name: str, kind: str, help_: str, *samples: tuple[str, float]) -> None:
             lines.append(f"# HELP noutput_{name} {help_}")
             lines.append(f"# TYPE noutput_{name} {kind}")
-            lines.extend(f"noutput_{name}{label} {value:g}" if isinstance(value, float)
-                         else f"noutput_{name}{label} {value}" for label, value in samples)  # fmt: skip
+            lines.extend(f"noutput_{name}{label} {value}" for label, value in samples)
 
         put("reports_accepted_total", "counter", "Reports that were counted.", ("", self.accepted))
         put("reports_repeated_total", "counter", "Reports that had been counted before.",
@@ -65,14 +63,16 @@ class Metrics:
         put("resident_memory_peak_bytes", "gauge", "Largest resident memory.", ("", _peak()))
         sums = list(accumulate(self._commits))
         bounds = [*(f"{bound:g}" for bound in _BOUNDS), "+Inf"]
-        buckets = [
-            (f'_bucket{{le="{bound}"}}', n) for bound, n in zip(bounds, sums, strict=True)
-        ]
+        buckets = [(f'_bucket{{le="{bound}"}}', n) for bound, n in zip(bounds, sums, strict=True)]
         put("commit_seconds", "histogram", "Time of a transaction, durable commit included.",
-            *buckets, ("_sum", self._commit_seconds), ("_count", sums[-1]))  # fmt: skip
+            *buckets, ("_sum", round(self._commit_seconds, 6)), ("_count", sums[-1]))  # fmt: skip
         return "\n".join(lines) + "\n"
 
 
 def _peak() -> int:
+    if sys.platform == "win32":
+        return 0
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

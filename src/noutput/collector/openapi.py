@@ -11,7 +11,13 @@ from noutput.collector.problems import PROBLEMS
 __all__ = ["CAMPAIGN_BODY", "TOKEN_BODY", "add_reports_route", "refusals"]
 
 # Any route may answer with these.
-_EVERYWHERE = ("bad-request", "too-many-requests", "head-too-large", "internal-error", "unavailable")
+_EVERYWHERE = (
+    "bad-request",
+    "too-many-requests",
+    "head-too-large",
+    "internal-error",
+    "unavailable",
+)
 _REPORTS = (
     "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
     "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import PROBLEMS as WIRE_PROBLEMS
 from noutput.campaign.problems import Problem, WireError
 from noutput.campaign.wire import PROBLEM_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "render"]
 
@@ -50,9 +53,7 @@ class ProblemError(Exception):
     404
     """
 
-    def __init__(
-        self, name: str, detail: str, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.problem = PROBLEMS[name]
         self.detail = detail

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from noutput.collector.limits import Limits
 from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from noutput.collector.limits import Limits
 
 __all__ = ["limited_protocol"]
 
@@ -75,7 +78,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast(asyncio.Transport, _JoinedWrites(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", _JoinedWrites(transport, self.loop)))
         self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -121,7 +124,8 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def _too_slow(self, part: str) -> None:
         self._timer = None
-        if self.cycle is not None and self.cycle.response_started:
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
+        if cycle is not None and cycle.response_started and not cycle.response_complete:
             self.transport.close()
         else:
             self._refuse("request-timeout", f"the {part} of the request took too long to arrive")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -10,12 +10,14 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
-from noutput.collector.access import MaybeToken, Shared, check_reader, may_read
-from noutput.collector.directory import Entry
+from noutput.collector.access import Id, MaybeToken, Shared, check_reader, may_read
 from noutput.collector.metrics import METRICS_TYPE
 from noutput.collector.models import CampaignList, CampaignSummary, EstimatesModel, Health
 from noutput.collector.openapi import CAMPAIGN_BODY, refusals
-from noutput.collector.services import Services
+
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+    from noutput.collector.services import Services
 
 __all__ = ["router", "summarize"]
 
@@ -65,9 +67,9 @@ def summarize(services: Services, entry: Entry, reports: int) -> CampaignSummary
     response_class=Response,
     tags=["campaigns"],
 )
-async def get_campaign(id: str, request: Request, services: Shared) -> Response:
+async def get_campaign(campaign_id: Id, request: Request, services: Shared) -> Response:
     """Return a campaign document; its fingerprint is the ETag."""
-    entry = await services.entry(id)
+    entry = await services.entry(campaign_id)
     tag = f'"{entry.campaign.fingerprint}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
@@ -87,14 +89,14 @@ async def get_campaign(id: str, request: Request, services: Shared) -> Response:
     tags=["campaigns"],
 )
 async def get_estimates(
-    id: str,
+    campaign_id: Id,
     services: Shared,
     token: MaybeToken,
     bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
     level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
 ) -> Response:
     """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
-    entry = await services.entry(id)
+    entry = await services.entry(campaign_id)
     check_reader(token, entry)
     content = await run_in_threadpool(services.estimates.get, entry, bins, level)
     return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})

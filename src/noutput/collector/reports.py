@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.types import Receive, Scope, Send
-
 from noutput.campaign.problems import WireError
 from noutput.collector.body import ClientGoneError, read_body
 from noutput.collector.columns import BODY_LIMITS, read_columns
@@ -14,6 +12,8 @@ from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from noutput.collector.directory import Entry
     from noutput.collector.services import Services
 

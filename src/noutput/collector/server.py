@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -16,7 +15,12 @@ from noutput.collector.clock import system_clock
 from noutput.collector.extras import require
 from noutput.collector.limits import Limits
 from noutput.collector.store import open_store
-from noutput.collector.store.interface import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from noutput.collector.store.interface import Store
 
 __all__ = ["Options", "run"]
 

@@ -43,7 +43,7 @@ class Services:
         put(self, "writer", Writer(self.store, self.metrics, self.limits.queued_reports))
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
 
-    async def entry(self, id: str) -> Entry:
+    async def entry(self, campaign_id: str) -> Entry:
         """Return a campaign.
 
         Raises
@@ -51,14 +51,14 @@ class Services:
         ProblemError
             "unknown-campaign", or "unavailable" where the database does not answer.
         """
-        found = self.directory.peek(id)
-        if found is None and not self.directory.is_missing(id):
+        found = self.directory.peek(campaign_id)
+        if found is None and not self.directory.is_missing(campaign_id):
             try:
-                found = await run_in_threadpool(self.directory.find, id)
+                found = await run_in_threadpool(self.directory.find, campaign_id)
             except UnavailableError:
                 raise unavailable() from None
         if found is None:
-            raise ProblemError("unknown-campaign", f"there is no campaign {id[:100]!r}")
+            raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
         return found
 
 

@@ -6,12 +6,15 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Iterable
 from queue import Empty, SimpleQueue
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from noutput.collector.metrics import Metrics
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from noutput.collector.metrics import Metrics
 
 __all__ = ["Writer"]
 

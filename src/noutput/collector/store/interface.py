@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from noutput.errors import NoutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 __all__ = [
     "CampaignRow", "Cells", "ConflictError", "Outcome", "Snapshot", "Store", "Submission",
@@ -142,19 +144,21 @@ class Store(Protocol):
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Count reports; None where the campaign is gone or closed by hand."""
 
-    def create(self, id: str, fingerprint: str, document: str, now: str) -> tuple[CampaignRow, bool]:
+    def create(
+        self, campaign_id: str, fingerprint: str, document: str, now: str
+    ) -> tuple[CampaignRow, bool]:
         """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
 
     def campaigns(self) -> list[CampaignRow]:
         """Return all campaigns in the order of their creation."""
 
-    def campaign(self, id: str) -> CampaignRow | None:
+    def campaign(self, campaign_id: str) -> CampaignRow | None:
         """Return one campaign."""
 
-    def close_campaign(self, id: str, now: str) -> CampaignRow | None:
+    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
         """Count no more reports of a campaign; keep the first closing time."""
 
-    def delete(self, id: str) -> bool:
+    def delete(self, campaign_id: str) -> bool:
         """Forget a campaign with its counts and ids."""
 
     def counts(self, key: int) -> dict[int, int]:
@@ -163,7 +167,7 @@ class Store(Protocol):
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
 
-    def snapshot(self, id: str) -> AbstractContextManager[Snapshot | None]:
+    def snapshot(self, campaign_id: str) -> AbstractContextManager[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
@@ -175,10 +179,10 @@ class Store(Protocol):
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""
 
-    def token(self, id: str) -> TokenRow | None:
+    def token(self, token_id: str) -> TokenRow | None:
         """Return one token."""
 
-    def delete_token(self, id: str) -> bool:
+    def delete_token(self, token_id: str) -> bool:
         """Forget a token."""
 
     def ping(self) -> None:

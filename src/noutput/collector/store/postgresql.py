@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, create_engine, select, text
-from sqlalchemy.engine import URL
 
 from noutput.collector.store.schema import campaigns, report_ids
 from noutput.collector.store.sql import Group, SqlStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.engine import URL
 
 __all__ = ["PostgresqlStore"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
@@ -21,6 +21,9 @@ from sqlalchemy import (
 )
 
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "MIGRATIONS", "campaigns", "counts", "id_runs", "report_ids", "tokens", "upgrade",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
@@ -24,6 +23,9 @@ from noutput.collector.store.interface import (
     TokenRow,
     UnavailableError,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Group", "SqlStore", "groups"]
 
@@ -53,9 +55,7 @@ class Group:
     ids: bytes
     cells: np.ndarray[tuple[int], np.dtype[np.int32]]
 
-    def count(
-        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    ) -> list[tuple[int, int, int]]:
+    def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int, int]]:
         """Return how many reports are new, the campaign and the cell, in the order of cells."""
         found = np.bincount(self.cells[new])
         cells = np.flatnonzero(found)
@@ -149,17 +149,19 @@ class SqlStore(ABC):
                 self._count(connection, more)
         return result
 
-    def create(self, id: str, fingerprint: str, document: str, now: str) -> tuple[CampaignRow, bool]:
+    def create(
+        self, campaign_id: str, fingerprint: str, document: str, now: str
+    ) -> tuple[CampaignRow, bool]:
         """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
-        row = CampaignRow(0, id, fingerprint, document, now, None)
-        found = self.campaign(id)
+        row = CampaignRow(0, campaign_id, fingerprint, document, now, None)
+        found = self.campaign(campaign_id)
         if found is None:
             try:
                 return self.restore(Snapshot(row, {}, iter(()))), True
             except ConflictError:  # another process was faster
-                found = self.campaign(id)
+                found = self.campaign(campaign_id)
         if found is None or found.fingerprint != fingerprint:
-            raise ConflictError(f"a campaign {id!r} with another fingerprint exists")
+            raise ConflictError(f"a campaign {campaign_id!r} with another fingerprint exists")
         return found, False
 
     def campaigns(self) -> list[CampaignRow]:
@@ -168,28 +170,30 @@ class SqlStore(ABC):
         with self._read() as connection:
             return [CampaignRow(*row) for row in connection.execute(query)]
 
-    def campaign(self, id: str) -> CampaignRow | None:
+    def campaign(self, campaign_id: str) -> CampaignRow | None:
         """Return one campaign."""
         with self._read() as connection:
-            return self._campaign(connection, id)
+            return self._campaign(connection, campaign_id)
 
-    def _campaign(self, connection: Connection, id: str) -> CampaignRow | None:
-        query = select(*_ROWS).where(schema.campaigns.c.id == id)
+    def _campaign(self, connection: Connection, campaign_id: str) -> CampaignRow | None:
+        query = select(*_ROWS).where(schema.campaigns.c.id == campaign_id)
         row = connection.execute(query).first()
         return None if row is None else CampaignRow(*row)
 
-    def close_campaign(self, id: str, now: str) -> CampaignRow | None:
+    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
         """Count no more reports of a campaign; keep the first closing time."""
         table = schema.campaigns
         with self._write() as connection:
-            change = update(table).where(table.c.id == id, table.c.closed.is_(None))
+            change = update(table).where(table.c.id == campaign_id, table.c.closed.is_(None))
             connection.execute(change.values(closed=now))
-            return self._campaign(connection, id)
+            return self._campaign(connection, campaign_id)
 
-    def delete(self, id: str) -> bool:
+    def delete(self, campaign_id: str) -> bool:
         """Forget a campaign with its counts and ids."""
         with self._write() as connection:
-            gone = connection.execute(delete(schema.campaigns).where(schema.campaigns.c.id == id))
+            gone = connection.execute(
+                delete(schema.campaigns).where(schema.campaigns.c.id == campaign_id)
+            )
             return gone.rowcount > 0
 
     def counts(self, key: int) -> dict[int, int]:
@@ -202,7 +206,7 @@ class SqlStore(ABC):
         query = select(table.c.cell, table.c.reports).where(
             table.c.campaign == key, table.c.reports > 0
         )
-        return {cell: reports for cell, reports in connection.execute(query)}
+        return {row.cell: row.reports for row in connection.execute(query)}
 
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
@@ -212,10 +216,10 @@ class SqlStore(ABC):
             return {key: int(total) for key, total in connection.execute(query) if total}
 
     @contextmanager
-    def snapshot(self, id: str) -> Iterator[Snapshot | None]:
+    def snapshot(self, campaign_id: str) -> Iterator[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""
         with self._read(**self._snapshot_options) as connection:
-            row = self._campaign(connection, id)
+            row = self._campaign(connection, campaign_id)
             if row is None:
                 yield None
                 return
@@ -271,16 +275,16 @@ class SqlStore(ABC):
         with self._read() as connection:
             return [TokenRow(*row) for row in connection.execute(query)]
 
-    def token(self, id: str) -> TokenRow | None:
+    def token(self, token_id: str) -> TokenRow | None:
         """Return one token."""
         with self._read() as connection:
-            row = connection.execute(select(*_TOKENS).where(schema.tokens.c.id == id)).first()
+            row = connection.execute(select(*_TOKENS).where(schema.tokens.c.id == token_id)).first()
             return None if row is None else TokenRow(*row)
 
-    def delete_token(self, id: str) -> bool:
+    def delete_token(self, token_id: str) -> bool:
         """Forget a token."""
         with self._write() as connection:
-            gone = connection.execute(delete(schema.tokens).where(schema.tokens.c.id == id))
+            gone = connection.execute(delete(schema.tokens).where(schema.tokens.c.id == token_id))
             return gone.rowcount > 0
 
     def ping(self) -> None:
@@ -299,9 +303,12 @@ class SqlStore(ABC):
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with _translated(), self._engine.connect() as connection:
-            with connection.execution_options(write=True).begin():
-                yield connection
+        with (
+            _translated(),
+            self._engine.connect() as connection,
+            connection.execution_options(write=True).begin(),
+        ):
+            yield connection
 
 
 @contextmanager

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine, event, select
-from sqlalchemy.engine import URL
 
 from noutput.collector.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.schema import id_runs
 from noutput.collector.store.sql import Group, SqlStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.engine import URL
 
 __all__ = ["SqliteStore"]
 
@@ -23,9 +26,7 @@ _BUSY_SECONDS = 30.0
 _PIECE = 1 << 20
 # These four run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
-_UNSEEN = (
-    "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
-)
+_UNSEEN = "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
 _REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
 _COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
 
@@ -62,15 +63,16 @@ class SqliteStore(SqlStore):
     def _remember(
         self, connection: Connection, group: Group
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        sequence, known = self._known.pop(group.key, None) or (0, IdSet())
+        last, known = self._known.pop(group.key, (0, IdSet()))
         raw = _raw(connection)
-        for sequence, ids in raw.execute(_UNSEEN, (group.key, sequence)):
+        for sequence, ids in raw.execute(_UNSEEN, (group.key, last)):
             known.add(ids)
+            last = sequence
         new = known.add(group.ids)
         if new.any():
             added = (group.key, _ordered(group.ids, new))
-            sequence = raw.execute(_REMEMBER, added).lastrowid or 0
-        self._known[group.key] = sequence, known
+            last = raw.execute(_REMEMBER, added).lastrowid or last
+        self._known[group.key] = last, known
         return new
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
@@ -89,16 +91,16 @@ class SqliteStore(SqlStore):
         if pieces:
             yield b"".join(pieces)
 
-    def close_campaign(self, id: str, now: str) -> CampaignRow | None:
+    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
         """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(id, now)
+        row = super().close_campaign(campaign_id, now)
         self._forget(row)
         return row
 
-    def delete(self, id: str) -> bool:
+    def delete(self, campaign_id: str) -> bool:
         """Forget a campaign with its counts and ids."""
-        self._forget(self.campaign(id))
-        return super().delete(id)
+        self._forget(self.campaign(campaign_id))
+        return super().delete(campaign_id)
 
     def _forget(self, row: CampaignRow | None) -> None:
         with self._writing:
@@ -126,9 +128,7 @@ def _ordered(ids: bytes, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> byt
 
 def _raw(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection, on which a statement takes a tenth of the time."""
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)  # noqa: S101 (for the type checker)
-    return raw
+    return cast(sqlite3.Connection, connection.connection.driver_connection)
 
 
 def _engine(url: URL) -> Engine:
