@@ -8,12 +8,14 @@ import numpy as np
 from sqlalchemy import Connection, create_engine, select, text
 
 from noutput.collector.store.schema import campaigns, report_ids
-from noutput.collector.store.sql import Group, SqlStore
+from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.engine import URL
+
+    from noutput.collector.store.groups import Group
 
 __all__ = ["PostgresqlStore"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from noutput.campaign.campaign import Campaign
 from noutput.collector.store import schema
+from noutput.collector.store.groups import Group, groups
 from noutput.collector.store.interface import (
     CampaignRow,
-    Cells,
     ConflictError,
     Outcome,
     Snapshot,
@@ -27,71 +27,10 @@ from noutput.collector.store.interface import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Group", "SqlStore", "groups"]
+__all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """All reports of one campaign in a group of submissions.
-
-    Parameters
-    ----------
-    key : int
-        The campaign's number.
-    places : list of int
-        Which submissions they come from.
-    ends : list of int
-        Where in `ids` each of these submissions ends.
-    ids : bytes
-    cells : array of int32
-    """
-
-    key: int
-    places: list[int]
-    ends: list[int]
-    ids: bytes
-    cells: np.ndarray[tuple[int], np.dtype[np.int32]]
-
-    def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int, int]]:
-        """Return how many reports are new, the campaign and the cell, in the order of cells."""
-        found = np.bincount(self.cells[new])
-        cells = np.flatnonzero(found)
-        pairs = zip(found[cells].tolist(), cells.tolist(), strict=True)
-        return [(number, self.key, cell) for number, cell in pairs]
-
-    def outcomes(
-        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    ) -> Iterator[tuple[int, Outcome]]:
-        """Return what became of each submission."""
-        if new.all():
-            starts = [0, *self.ends[:-1]]
-            for place, start, end in zip(self.places, starts, self.ends, strict=True):
-                yield place, Outcome(end - start, 0)
-            return
-        sums = np.concatenate(([0], np.cumsum(new)))[self.ends].tolist()
-        before = start = 0
-        for place, end, total in zip(self.places, self.ends, sums, strict=True):
-            accepted = total - before
-            yield place, Outcome(accepted, end - start - accepted)
-            before, start = total, end
-
-
-def groups(submissions: Sequence[Submission]) -> list[Group]:
-    """Bring the submissions of every campaign together, in the order of their numbers."""
-    places: dict[int, list[int]] = {}
-    for place, submission in enumerate(submissions):
-        places.setdefault(submission.key, []).append(place)
-    result = []
-    for key in sorted(places):
-        members = [submissions[place] for place in places[key]]
-        ends = np.cumsum([member.count for member in members]).tolist()
-        cells = np.frombuffer(b"".join(member.cells for member in members), Cells)
-        ids = b"".join(member.ids for member in members)
-        result.append(Group(key, places[key], ends, ids, cells))
-    return result
 
 
 class SqlStore(ABC):

@@ -13,12 +13,14 @@ from sqlalchemy import Connection, Engine, create_engine, event, select
 from noutput.collector.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.schema import id_runs
-from noutput.collector.store.sql import Group, SqlStore
+from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.engine import URL
+
+    from noutput.collector.store.groups import Group
 
 __all__ = ["SqliteStore"]
 
