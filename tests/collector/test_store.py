@@ -81,7 +81,13 @@ def test_a_closed_or_deleted_campaign_counts_nothing(store: Store, campaign: Cam
     assert not store.delete("commute")
     assert store.campaign("commute") is None
     assert store.counts(key) == {}
-    assert create(store, campaign).key != key
+    twin = create(store, campaign)
+    assert twin.key != key
+    assert store.add([submission(twin.key, [b"a" * 16], [0])]) == [Outcome(1, 0)]
+    assert store.delete("commute")
+    table = schema.id_runs if store._engine.name == "sqlite" else schema.report_ids  # type: ignore[attr-defined]
+    with store._read() as connection:  # type: ignore[attr-defined]
+        assert connection.execute(table.select()).first() is None
     assert store.close_campaign("nothing", NOW) is None
 
 

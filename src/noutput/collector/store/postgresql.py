@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sqlalchemy import Connection, create_engine, select, text
+from sqlalchemy import Connection, create_engine, delete, select, text
 
 from noutput.collector.store.schema import campaigns, report_ids
 from noutput.collector.store.sql import SqlStore
@@ -94,6 +94,11 @@ class PostgresqlStore(SqlStore):
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         names = ("number", "campaign", "cell")
         connection.execute(_count, [dict(zip(names, values, strict=True)) for values in more])
+
+    def _delete(self, connection: Connection, campaign_id: str) -> int | None:
+        key = super()._delete(connection, campaign_id)
+        connection.execute(delete(report_ids).where(report_ids.c.campaign == key))
+        return key
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(report_ids.c.id).where(report_ids.c.campaign == key)

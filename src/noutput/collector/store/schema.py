@@ -65,12 +65,11 @@ id_runs = Table(
     sqlite_autoincrement=True,
 )  # fmt: skip
 
-# PostgreSQL: one row an id, found by its index.
+# PostgreSQL: one row an id, found by its index. No foreign key: it would be looked up for every
+# row, and the campaign's own row is locked anyway while its reports are counted.
 report_ids = Table(
     "report_ids", _metadata,
-    Column(
-        "campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True
-    ),
+    Column("campaign", _number, primary_key=True, autoincrement=False),
     Column("id", LargeBinary, primary_key=True),
 )  # fmt: skip
 

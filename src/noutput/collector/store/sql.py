@@ -130,10 +130,13 @@ class SqlStore(ABC):
     def delete(self, campaign_id: str) -> bool:
         """Forget a campaign with its counts and ids."""
         with self._write() as connection:
-            gone = connection.execute(
-                delete(schema.campaigns).where(schema.campaigns.c.id == campaign_id)
-            )
-            return gone.rowcount > 0
+            return self._delete(connection, campaign_id) is not None
+
+    def _delete(self, connection: Connection, campaign_id: str) -> int | None:
+        """Delete a campaign and what refers to it; return its number."""
+        table = schema.campaigns
+        gone = delete(table).where(table.c.id == campaign_id).returning(table.c.key)
+        return connection.execute(gone).scalar()
 
     def counts(self, key: int) -> dict[int, int]:
         """Return the count of every cell with a report."""
