@@ -18,7 +18,7 @@ from noutput.campaign.report import new_id
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
 from noutput.collector.store import open_store
 from tests.collector.postgresql import PostgresqlServer
-from tests.collector.process import Running, free_port, launch
+from tests.collector.process import free_port, launch
 
 CLIENTS = 8
 REPORTS = 50_000
@@ -44,7 +44,7 @@ class Sender(threading.Thread):
     """A client that sends its reports, each until it is acknowledged, and some once more."""
 
     campaign: Campaign
-    port: int
+    ports: list[int]
     seed: int
     kills: Kills
     acknowledged: dict[str, Report] = field(default_factory=dict)
@@ -96,8 +96,9 @@ class Sender(threading.Thread):
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
             try:
-                if self._connection is None:
-                    self._connection = http.client.HTTPConnection("127.0.0.1", self.port, 10)
+                if self._connection is None:  # the other collector, where there are two
+                    port = self.ports[(self.seed + self.retries) % len(self.ports)]
+                    self._connection = http.client.HTTPConnection("127.0.0.1", port, 10)
                 self._connection.request("POST", PATH, body, {"Content-Type": kind})
                 answer = self._connection.getresponse()
                 content = json.loads(answer.read())
@@ -119,26 +120,29 @@ class Sender(threading.Thread):
 def run_with_kills(
     database: str, document: Path, campaign: Campaign, postgresql: PostgresqlServer | None
 ) -> None:
-    port = free_port()
-    server: Running = launch(database, "--campaign", str(document), port=port)
+    """One collector on SQLite; two that share PostgreSQL, which crashes once itself."""
+    ports = [free_port() for _ in range(1 if postgresql is None else 2)]
+    servers = [launch(database, "--campaign", str(document), port=port) for port in ports]
     kills = Kills()
-    senders = [Sender(campaign, port, seed, kills) for seed in range(CLIENTS)]
+    senders = [Sender(campaign, ports, seed, kills) for seed in range(CLIENTS)]
     rng = random.Random(7)  # noqa: S311
     try:
         for sender in senders:
             sender.start()
         for number in range(1, KILLS + 1):
             time.sleep(rng.uniform(0.05, 0.6))
-            server.kill()
+            place = rng.randrange(len(servers))
+            servers[place].kill()
             kills.count = number
             if postgresql is not None and number == KILLS // 2:
                 postgresql.down("immediate")  # a crash: the log is replayed at the start
                 postgresql.up()
-            server = launch(database, port=port)
+            servers[place] = launch(database, port=ports[place])
         for sender in senders:
             sender.join(120)
     finally:
-        server.kill()
+        for server in servers:
+            server.kill()
     for sender in senders:
         assert sender.failure is None, sender.failure
         assert not sender.is_alive()

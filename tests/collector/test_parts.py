@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from noutput.campaign import Campaign
 from noutput.collector import auth, extras
 from noutput.collector.limits import Limits, RateLimiter
 from noutput.collector.metrics import Metrics
+from noutput.collector.server import Options, run
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
 from noutput.collector.writer import Writer
@@ -62,6 +66,24 @@ def test_clients_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_limits_are_named(name: str, value: float) -> None:
     with pytest.raises(InvalidArgumentError, match=name):
         Limits(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        options = Options(database=str(tmp_path / "x.db"), port=taken.getsockname()[1])
+        with pytest.raises(InvalidArgumentError, match="host and port must be an address"):
+            run(options, say=lambda _: None)
+
+
+def test_importing_loads_no_framework() -> None:
+    code = (
+        "import sys, noutput.collector, noutput.collector.simulation, noutput.cli.serve\n"
+        "print([m for m in ('fastapi', 'starlette', 'sqlalchemy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_missing_extra_is_named() -> None:

@@ -15,6 +15,7 @@ from noutput.collector.clock import system_clock
 from noutput.collector.extras import require
 from noutput.collector.limits import Limits
 from noutput.collector.store import open_store
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +125,11 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(_BACKLOG)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        rule = f"be an address to listen at ({error.strerror})"
+        raise InvalidArgumentError("host and port", rule, f"{host}:{port}") from None
     return listener

@@ -39,7 +39,7 @@ def open_store(database: str) -> Store:
     []
     >>> store.close()
     """
-    require("sqlalchemy", "psycopg")
+    require("sqlalchemy")
     from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -56,6 +56,7 @@ def open_store(database: str) -> Store:
 
         return SqliteStore(database_url)
     if kind in ("postgresql", "postgres"):
+        require("psycopg")
         from noutput.collector.store.postgresql import PostgresqlStore
 
         return PostgresqlStore(database_url)
