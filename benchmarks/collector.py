@@ -28,7 +28,7 @@ from tests.tables import window_table
 __all__ = ["cases"]
 
 _PATH = "/campaigns/load/reports"
-_CONNECTIONS = 256
+_CONNECTIONS = 384
 _SINGLES = 20_000
 _TURNS = 4
 _BATCH = 1000

@@ -104,7 +104,7 @@ class SlowStore:
         self.go.wait(10)
         if self.fail:
             raise UnavailableError("away")
-        return [Outcome(each.count, 0) for each in submissions]
+        return [Outcome(each.size, 0) for each in submissions]
 
 
 def test_requests_share_commits_and_wait_for_them() -> None:

@@ -28,7 +28,7 @@ __all__ = ["Options", "run"]
 _BACKLOG = 2048
 # The thread that commits needs its turn several times a commit; Python's 5 ms would be a
 # commit's own time for each.
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.001
 # Hundreds of requests in flight are no garbage, and looking through them costs.
 _COLLECT_AFTER = (20_000, 20, 20)
 

@@ -21,7 +21,7 @@ __all__ = ["Writer"]
 _LARGEST_GROUP = 50_000  # reports
 # After a commit that many requests shared, the next waits a moment so that more can share it.
 _FEW = 8
-_GATHER_SECONDS = 0.003
+_GATHER_SECONDS = 0.004
 _log = logging.getLogger("noutput.collector")
 
 Waiting: TypeAlias = tuple[Submission, "asyncio.Future[Outcome | None]"]
@@ -66,10 +66,10 @@ class Writer:
 
     def submit(self, submission: Submission) -> asyncio.Future[Outcome | None]:
         """Queue reports for the next commit; None becomes of those of a closed campaign."""
-        if self._loop is None or self._metrics.queued + submission.count > self._limit:
+        if self._loop is None or self._metrics.queued + submission.size > self._limit:
             raise UnavailableError("too many reports wait for their commit")
         future: asyncio.Future[Outcome | None] = self._loop.create_future()
-        self._metrics.queued += submission.count
+        self._metrics.queued += submission.size
         self._queue.put((submission, future))
         return future
 
@@ -79,7 +79,7 @@ class Writer:
             if busy:
                 time.sleep(_GATHER_SECONDS)
             group = [first]
-            size = first[0].count
+            size = first[0].size
             last = False
             while size < _LARGEST_GROUP:
                 try:
@@ -90,7 +90,7 @@ class Writer:
                     last = True
                     break
                 group.append(more)
-                size += more[0].count
+                size += more[0].size
             busy = len(group) > _FEW
             self._commit(group, size)
             if last:

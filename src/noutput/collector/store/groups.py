@@ -66,7 +66,7 @@ def groups(submissions: Sequence[Submission]) -> list[Group]:
     result = []
     for key in sorted(places):
         members = [submissions[place] for place in places[key]]
-        ends = np.cumsum([member.count for member in members]).tolist()
+        ends = np.cumsum([member.size for member in members]).tolist()
         cells = np.frombuffer(b"".join(member.cells for member in members), Cells)
         ids = b"".join(member.ids for member in members)
         result.append(Group(key, places[key], ends, ids, cells))

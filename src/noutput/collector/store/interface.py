@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -53,8 +53,7 @@ class CampaignRow:
     closed: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """Reports of one request.
 
     Parameters
@@ -73,13 +72,12 @@ class Submission:
     cells: bytes
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many reports there are."""
         return len(self.ids) // 16
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How many reports of a submission were counted now, and how many had been before."""
 
     accepted: int
