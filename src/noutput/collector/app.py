@@ -15,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route, Router
 
 from noutput import __version__
 from noutput.collector import admin, public
@@ -54,25 +53,20 @@ def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | No
     report, its id and one more in a count are kept.
     """
     services = Services(store, clock, limits or Limits())
+    return Guard(_framework_app(services), ReportsRoute(services), services)
+
+
+def _framework_app(services: Services) -> FastAPI:
+    """Make all routes but one, with everything that FastAPI does for them."""
 
     @asynccontextmanager
-    async def lifespan(_: Router) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         services.writer.start()
         yield
         await services.writer.stop()
 
-    # The route that everybody calls comes first, and nothing but the guard before it.
-    router = Router(
-        [Route("/campaigns/{id}/reports", ReportsRoute(services))],
-        redirect_slashes=False, default=_framework_app(services), lifespan=lifespan,
-    )  # fmt: skip
-    return Guard(router, services)
-
-
-def _framework_app(services: Services) -> FastAPI:
-    """Make all other routes, with everything that FastAPI does for them."""
     app = FastAPI(
-        title="noutput collector", version=__version__,
+        title="noutput collector", version=__version__, lifespan=lifespan,
         docs_url=None, redoc_url=None, redirect_slashes=False,
         summary="Counts private reports, each once, and estimates what they say.",
     )  # fmt: skip

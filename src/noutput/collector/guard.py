@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from noutput.collector.limits import RateLimiter
@@ -14,18 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Guard"]
 
+_REPORTS = re.compile("/campaigns/([^/]+)/reports")
+
 
 class Guard:
     """The application as a server calls it: refuses clients that send too many requests.
+
+    Requests with reports go straight to their route, which a router would delay by a tenth of
+    all that a report costs; all others go to the framework.
 
     Attributes
     ----------
     services : Services
     """
 
-    def __init__(self, app: ASGIApp, services: Services) -> None:
+    def __init__(self, app: ASGIApp, reports: ASGIApp, services: Services) -> None:
         self.services = services
         self._app = app
+        self._reports = reports
         self._metrics = services.metrics
         limits = services.limits
         self._limiter = RateLimiter(limits.requests_per_second, limits.burst)
@@ -37,6 +44,11 @@ class Guard:
             seconds = self._limiter.wait(client[0] if client else "")
             if seconds:
                 await self._refuse(seconds, send)
+                return
+            found = _REPORTS.fullmatch(scope["path"])
+            if found is not None:
+                scope["path_params"] = {"id": found[1]}
+                await self._reports(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
