@@ -1,0 +1,73 @@
+"""`noutput campaign export`, `import` and `backup`: campaigns of a collector as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["backup_command", "export_command", "import_command"]
+
+_database = click.option(
+    "--database", default="noutput.db", show_default=True, metavar="PATH|URL",
+    help="A SQLite file, or postgresql://user@host/name.",
+)  # fmt: skip
+
+
+@click.command(name="export")
+@click.argument("campaign_id", metavar="ID")
+@_database
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write [default: ID.noutput].",
+)  # fmt: skip
+def export_command(campaign_id: str, database: str, output: Path | None) -> None:
+    """Write a campaign with its counts and the ids of its reports to a file."""
+    from noutput.collector.archive import export_campaign
+    from noutput.collector.store import open_store
+
+    target = output or Path(f"{campaign_id}.noutput")
+    store = open_store(_existing(database))
+    try:
+        count = export_campaign(store, campaign_id, target)
+    finally:
+        store.close()
+    click.echo(f"{campaign_id} with {count:,} reports is in {target}")
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_database
+def import_command(file: Path, database: str) -> None:
+    """Keep a campaign from a file that `export` wrote, in any kind of database.
+
+    The ids of its reports come with it: a report that is sent again is not counted twice.
+    """
+    from noutput.collector.archive import import_campaign
+    from noutput.collector.store import open_store
+
+    store = open_store(database)
+    try:
+        row = import_campaign(store, file)
+        total = sum(store.counts(row.key).values())
+    finally:
+        store.close()
+    click.echo(f"{row.id} with {total:,} reports is in the database")
+
+
+@click.command(name="backup")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_database
+def backup_command(file: Path, database: str) -> None:
+    """Copy a database, in use or not, to a new SQLite file that can be served as it is."""
+    from noutput.collector.archive import back_up
+
+    count = back_up(_existing(database), file)
+    click.echo(f"{count} campaign{'' if count == 1 else 's'} copied to {file}")
+
+
+def _existing(database: str) -> str:
+    """Return the database, or refuse a SQLite file that is not there."""
+    if "://" not in database and not Path(database).exists():
+        raise click.ClickException(f"there is no database {database}")
+    return database

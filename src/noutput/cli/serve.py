@@ -1,0 +1,63 @@
+"""`noutput serve`: collect reports over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command(name="serve")
+@click.option(
+    "--database", default="noutput.db", show_default=True, metavar="PATH|URL",
+    help="A SQLite file, or postgresql://user@host/name.",
+)  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--campaign", "campaigns", multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A campaign document to keep at the start; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--rate", type=click.FloatRange(0), default=100.0, show_default=True,
+    help="Requests a second of one client; 0 for no limit.",
+)  # fmt: skip
+@click.option(
+    "--burst", type=click.IntRange(1), default=200, show_default=True,
+    help="Requests of one client at once.",
+)  # fmt: skip
+@click.option(
+    "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
+    help="A reverse proxy whose X-Forwarded-For names the client; may be repeated.",
+)  # fmt: skip
+@click.option("--new-admin-token", is_flag=True, help="Print another admin token.")
+def command(
+    database: str,
+    host: str,
+    port: int,
+    campaigns: tuple[Path, ...],
+    rate: float,
+    burst: int,
+    trusted_proxies: tuple[str, ...],
+    new_admin_token: bool,
+) -> None:
+    """Collect reports over HTTP and answer with estimates.
+
+    The first start prints an admin token, once. Neither addresses nor user agents are logged.
+    """
+    from noutput.collector.limits import Limits
+    from noutput.collector.server import Options, run
+
+    options = Options(
+        database=database,
+        host=host,
+        port=port,
+        campaigns=campaigns,
+        trusted_proxies=trusted_proxies,
+        new_admin_token=new_admin_token,
+        limits=Limits(requests_per_second=rate, burst=burst),
+    )
+    run(options, click.echo)

@@ -1,0 +1,50 @@
+"""`noutput simulate`: many made-up people who answer a campaign."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+__all__ = ["command"]
+
+_DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
+
+
+@click.command(name="simulate")
+@click.argument("url")
+@click.option("--people", type=click.IntRange(1, 10_000_000), default=10_000, show_default=True)
+@click.option(
+    "--distribution", type=click.Choice(_DISTRIBUTIONS), default="lognormal", show_default=True,
+    help="Of the people's numbers, between the bounds of every attribute.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the people's numbers.")
+@click.option(
+    "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
+    help="Reports a request.",
+)  # fmt: skip
+def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
+    """Let simulated people answer the campaign at URL, to try a collector.
+
+    Their numbers come from a seed, their reports from secure randomness.
+    """
+    import numpy as np
+
+    from noutput.campaign import fetch_campaign
+    from noutput.cli.progress import delayed_progress
+    from noutput.collector.simulation import send_reports, simulate_people
+
+    campaign = fetch_campaign(url)
+    everybody = simulate_people(campaign, people, distribution, np.random.default_rng(seed))
+    start = time.perf_counter()
+    accepted = sent = 0
+    with delayed_progress("sending") as progress:
+        for receipt in send_reports(url, campaign, everybody, batch):
+            accepted += receipt.accepted
+            sent += receipt.accepted + receipt.repeated
+            progress(sent / people)
+    seconds = time.perf_counter() - start
+    click.echo(f"{accepted:,} reports were counted in {seconds:.1f} s.")
+    for each in campaign.attributes:
+        values = everybody.values[each.name]
+        click.echo(f"True mean of {each.name}: {values.mean():.4f} {each.unit}".rstrip())

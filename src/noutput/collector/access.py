@@ -1,0 +1,80 @@
+"""Who may do what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Path, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+
+from noutput.collector.auth import recognize
+from noutput.collector.problems import ProblemError
+from noutput.collector.services import Services
+from noutput.collector.store.interface import TokenRow
+
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+
+__all__ = ["Admin", "Id", "MaybeToken", "Shared", "check_reader", "may_read"]
+
+_bearer = HTTPBearer(auto_error=False, description="A token of this collector.")
+
+
+Id = Annotated[str, Path(alias="id")]
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Shared = Annotated[Services, Depends(_services)]
+
+
+async def _maybe_token(
+    request: Request,
+    services: Shared,
+    _: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> TokenRow | None:
+    header = request.headers.get("authorization")
+    if header is None:
+        return None
+    return await run_in_threadpool(recognize, services.store, header)
+
+
+MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
+
+
+def _admin(token: MaybeToken) -> TokenRow:
+    if token is None:
+        raise _token_required()
+    if token.kind != "admin":
+        raise ProblemError("token-not-sufficient", "only an admin token allows this")
+    return token
+
+
+Admin = Annotated[TokenRow, Depends(_admin)]
+
+
+def may_read(token: TokenRow | None, entry: Entry) -> bool:
+    """Say whether the holder of a token may read the estimates of a campaign."""
+    if entry.campaign.public:
+        return True
+    return token is not None and (
+        token.kind == "admin" or token.campaign in (None, entry.campaign.id)
+    )
+
+
+def check_reader(token: TokenRow | None, entry: Entry) -> None:
+    """Raise where `may_read` is false."""
+    if may_read(token, entry):
+        return
+    if token is None:
+        raise _token_required()
+    raise ProblemError("token-not-sufficient", "the token is for another campaign")
+
+
+def _token_required() -> ProblemError:
+    headers = {"WWW-Authenticate": 'Bearer realm="noutput"'}
+    return ProblemError("token-required", "send a valid token: Authorization: Bearer ...", headers)

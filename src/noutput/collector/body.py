@@ -1,0 +1,65 @@
+"""Reading the body of a request within limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from noutput.collector.problems import ProblemError
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive
+
+__all__ = ["ClientGoneError", "read_body"]
+
+
+class ClientGoneError(Exception):
+    """The client went away before its request was complete."""
+
+
+async def read_body(
+    receive: Receive, headers: list[tuple[bytes, bytes]], limit: int, seconds: float
+) -> bytes:
+    """Return a body of at most `limit` bytes that arrives within `seconds`.
+
+    Raises
+    ------
+    ProblemError
+        "body-too-large", as soon as that is known, or "request-timeout". The connection is
+        closed after both, so that the rest need not be read.
+    """
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and int(value) > limit:
+            raise _too_large(limit)
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        piece: bytes = message.get("body", b"")
+        if len(piece) > limit:
+            raise _too_large(limit)
+        return piece
+    try:
+        async with asyncio.timeout(seconds):
+            return await _read(message, receive, limit)
+    except TimeoutError:
+        detail = f"the body did not arrive within {seconds:g} seconds"
+        raise ProblemError("request-timeout", detail, {"Connection": "close"}) from None
+
+
+async def _read(message: Message, receive: Receive, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while message["type"] == "http.request":
+        piece: bytes = message.get("body", b"")
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+        message = await receive()
+    raise ClientGoneError
+
+
+def _too_large(limit: int) -> ProblemError:
+    detail = f"the body must have at most {limit} bytes"
+    return ProblemError("body-too-large", detail, {"Connection": "close"})

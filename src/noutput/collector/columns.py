@@ -1,0 +1,111 @@
+"""Bodies of reports as columns: ids and cells, checked as a whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput.campaign.packed import HEADER_BYTES, PackedBatch, decode_packed, open_packed
+from noutput.campaign.problems import WireError
+from noutput.campaign.report import ID_BYTES, Report
+from noutput.campaign.wire import (
+    BATCH_TYPE,
+    MAX_BATCH,
+    MAX_BATCH_BYTES,
+    MAX_REPORT_BYTES,
+    PACKED_TYPE,
+    REPORT_TYPE,
+    decode_batch,
+    decode_report,
+)
+from noutput.collector.store.interface import Cells
+
+if TYPE_CHECKING:
+    from noutput.campaign.campaign import Campaign
+
+__all__ = ["BODY_LIMITS", "read_columns"]
+
+# A packed answer takes at most 6 bits of the attribute's place and 8 of the output.
+_PACKED_BYTES = HEADER_BYTES + MAX_BATCH * ID_BYTES + -(-MAX_BATCH * 14 // 8)
+
+_COMPACT = re.compile(
+    rb'{"version":1,"campaign":"([0-9a-f]{64})","attribute":"([a-z][a-z0-9_]{0,63})",'
+    rb'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"}'
+)
+
+BODY_LIMITS: dict[bytes, int] = {
+    REPORT_TYPE.encode(): MAX_REPORT_BYTES,
+    BATCH_TYPE.encode(): MAX_BATCH_BYTES,
+    PACKED_TYPE.encode(): _PACKED_BYTES,
+}
+
+
+def read_columns(media: bytes, body: bytes, campaign: Campaign) -> tuple[bytes, bytes]:
+    """Return the ids and the cells of all reports of a body.
+
+    Parameters
+    ----------
+    media : bytes
+        One of the three content types of the wire format.
+    body : bytes
+    campaign : Campaign
+        Whose fingerprint, attributes and outputs the reports must name.
+
+    Raises
+    ------
+    WireError
+        If the body breaks the wire format anywhere; nothing of it is counted then.
+    """
+    if media == b"application/vnd.noutput.batch":
+        return _packed(body, campaign)
+    if media == b"application/vnd.noutput.report+json":
+        return _compact(body, campaign) or _columns([decode_report(body, campaign)], campaign)
+    return _columns(decode_batch(body, campaign), campaign)
+
+
+def _compact(body: bytes, campaign: Campaign) -> tuple[bytes, bytes] | None:
+    """Read a report in the very form that the clients write; None for any other."""
+    found = _COMPACT.fullmatch(body)
+    if found is None or found[1].decode() != campaign.fingerprint:
+        return None
+    place = campaign.attribute_indexes.get(found[2].decode())
+    output, size = int(found[3]), campaign.table.n_outputs
+    if place is None or output >= size:
+        return None
+    return bytes.fromhex(found[4].decode()), (place * size + output).to_bytes(4, "little")
+
+
+def _columns(reports: list[Report], campaign: Campaign) -> tuple[bytes, bytes]:
+    places, size = campaign.attribute_indexes, campaign.table.n_outputs
+    ids = bytes.fromhex("".join([report.id for report in reports]))
+    cells = [places[report.attribute] * size + report.output for report in reports]
+    if len(cells) == 1:
+        return ids, cells[0].to_bytes(4, "little")
+    return ids, np.array(cells, Cells).tobytes()
+
+
+def _packed(body: bytes, campaign: Campaign) -> tuple[bytes, bytes]:
+    batch = open_packed(body, campaign)
+    place, output = _answers(batch)
+    halves = np.frombuffer(batch.ids, ">u8").reshape(-1, 2).astype(np.uint64)
+    high, low = halves[:, 0], halves[:, 1]
+    rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    known = (place < len(campaign.attributes)) & (output < campaign.table.n_outputs)
+    if not rising.all() or not known.all():
+        decode_packed(body, campaign)  # slower, and names the report that is wrong
+        raise WireError("malformed-body", "body", "be a packed batch", len(body))
+    cells = place * campaign.table.n_outputs + output
+    return bytes(batch.ids), cells.astype(Cells).tobytes()
+
+
+def _answers(batch: PackedBatch) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the attribute's place and the output of every report."""
+    raw = np.frombuffer(batch.answers, np.uint8)
+    if batch.width == 8:
+        answers = raw.astype(np.int32)
+    else:
+        bits = np.unpackbits(raw, count=batch.count * batch.width).reshape(-1, batch.width)
+        answers = bits @ (1 << np.arange(batch.width - 1, -1, -1, dtype=np.int32))
+    return answers >> batch.output_bits, answers & ((1 << batch.output_bits) - 1)

@@ -1,0 +1,131 @@
+"""The campaigns of a store, read and certified once, and looked up at every request."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from noutput.campaign.campaign import Campaign
+from noutput.campaign.text import parse_instant
+from noutput.mechanisms.table import TableMechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from noutput.collector.store.interface import CampaignRow, Store
+
+__all__ = ["Directory", "Entry", "State"]
+
+State: TypeAlias = Literal["upcoming", "open", "closed"]
+
+_FRESH_SECONDS = 1.0
+_MOST_MISSING = 4096
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A campaign and what the database says about it."""
+
+    key: int
+    campaign: Campaign
+    document: bytes
+    created: datetime
+    closed: datetime | None
+
+    def is_open(self, now: datetime) -> bool:
+        """Say whether reports are counted at this instant."""
+        return self.closed is None and self.campaign.is_open(now)
+
+    def state(self, now: datetime) -> State:
+        """Return "upcoming", "open" or "closed"."""
+        if self.is_open(now):
+            return "open"
+        return "upcoming" if self.closed is None and now < self.campaign.opens else "closed"
+
+    @cached_property
+    def mechanism(self) -> TableMechanism:
+        """The table as the estimates want it."""
+        return TableMechanism.from_json(self.campaign.table.to_json())
+
+
+class Directory:
+    """Campaigns by id.
+
+    Notes
+    -----
+    What another process of the same database created, closed or deleted is seen within a
+    second. Nothing is counted meanwhile for what is closed or gone: the transaction looks again.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._entries: dict[str, tuple[float, Entry]] = {}
+        self._missing: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def peek(self, campaign_id: str) -> Entry | None:
+        """Return a campaign without the database, or None where it should be looked up.
+
+        Of many that ask for what was looked up a second ago, one is told to look again.
+        """
+        found = self._entries.get(campaign_id)
+        if found is None:
+            return None
+        now = self._clock()
+        if now - found[0] < _FRESH_SECONDS:
+            return found[1]
+        self._entries[campaign_id] = now, found[1]
+        return None
+
+    def is_missing(self, campaign_id: str) -> bool:
+        """Say whether there can be, or was a second ago, no campaign of this id."""
+        if not _ID.fullmatch(campaign_id):
+            return True
+        since = self._missing.get(campaign_id)
+        return since is not None and self._clock() - since < _FRESH_SECONDS
+
+    def find(self, campaign_id: str) -> Entry | None:
+        """Look a campaign up in the database."""
+        if not _ID.fullmatch(campaign_id):
+            return None
+        row = self._store.campaign(campaign_id)
+        if row is not None:
+            return self.take(row)
+        with self._lock:
+            self._entries.pop(campaign_id, None)
+            if len(self._missing) >= _MOST_MISSING:
+                self._missing.clear()
+            self._missing[campaign_id] = self._clock()
+        return None
+
+    def all(self) -> list[Entry]:
+        """Return all campaigns."""
+        return [self.take(row) for row in self._store.campaigns()]
+
+    def take(self, row: CampaignRow) -> Entry:
+        """Return the entry of a row; its document is read again only if it is another one."""
+        closed = None if row.closed is None else parse_instant("closed", row.closed)
+        _, known = self._entries.get(row.id, (0.0, None))
+        if known is None or known.key != row.key or known.closed != closed:
+            same = known is not None and known.campaign.fingerprint == row.fingerprint
+            campaign = (
+                known.campaign if known is not None and same else Campaign.from_json(row.document)
+            )
+            created = parse_instant("created", row.created)
+            known = Entry(row.key, campaign, row.document.encode(), created, closed)
+        with self._lock:
+            self._missing.pop(row.id, None)
+            self._entries[row.id] = self._clock(), known
+        return known
+
+    def forget(self, campaign_id: str) -> None:
+        """Drop a campaign that was deleted."""
+        with self._lock:
+            self._entries.pop(campaign_id, None)

@@ -1,0 +1,102 @@
+"""How much a client may ask for, and how long it may take."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Limits", "RateLimiter"]
+
+_REMEMBERED_CLIENTS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one collector process accepts.
+
+    Parameters
+    ----------
+    requests_per_second : float
+        Of one client in the long run; 0 for no limit.
+    burst : int
+        How many requests a client may send at once after a pause.
+    body_seconds, header_seconds : float
+        How long a body and the head of a request may take to arrive.
+    header_bytes : int
+        How long the head of a request may be.
+    campaign_bytes : int
+        How long a campaign document may be.
+    queued_reports : int
+        How many reports may wait for their commit; more are told to come back.
+    """
+
+    requests_per_second: float = 100.0
+    burst: int = 200
+    body_seconds: float = 10.0
+    header_seconds: float = 10.0
+    header_bytes: int = 16_384
+    campaign_bytes: int = 1 << 24
+    queued_reports: int = 200_000
+
+    def __post_init__(self) -> None:
+        rate = _checks.finite("requests_per_second", self.requests_per_second)
+        if rate < 0.0:
+            raise InvalidArgumentError("requests_per_second", "not be negative", rate)
+        _checks.whole("burst", self.burst, 1, 1 << 30)
+        _checks.positive("body_seconds", self.body_seconds)
+        _checks.positive("header_seconds", self.header_seconds)
+        _checks.whole("header_bytes", self.header_bytes, 1024, 1 << 20)
+        _checks.whole("campaign_bytes", self.campaign_bytes, 1024, 1 << 24)
+        _checks.whole("queued_reports", self.queued_reports, 10_000, 1 << 30)
+
+
+class RateLimiter:
+    """A bucket of requests for every client that was seen lately.
+
+    Guarantees
+    ----------
+    No address is kept: a client is a hash under a key that this process drew at its start and
+    never writes anywhere. The least recent of more than 65,536 clients are forgotten.
+
+    Examples
+    --------
+    >>> limiter = RateLimiter(rate=1.0, burst=2, clock=lambda: 0.0)
+    >>> [limiter.wait("192.0.2.1") for _ in range(3)]
+    [0, 0, 1]
+    >>> limiter.wait("192.0.2.2")
+    0
+    """
+
+    def __init__(
+        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str) -> int:
+        """Take one request; return 0, or after how many seconds to come back."""
+        if not self._rate:
+            return 0
+        name = blake2b(client.encode(), digest_size=12, key=self._key).digest()
+        now = self._clock()
+        level, since = self._buckets.pop(name, (self._burst, now))
+        level = min(self._burst, level + (now - since) * self._rate)
+        allowed = level >= 1.0
+        self._buckets[name] = (level - 1.0 if allowed else level, now)
+        if len(self._buckets) > _REMEMBERED_CLIENTS:
+            self._buckets.popitem(last=False)
+        return 0 if allowed else max(1, math.ceil((1.0 - level) / self._rate))

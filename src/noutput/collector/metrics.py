@@ -1,0 +1,78 @@
+"""Counters in the text format of Prometheus; none names a campaign or a client."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left
+from collections import Counter
+from itertools import accumulate
+
+__all__ = ["METRICS_TYPE", "Metrics"]
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class Metrics:
+    """What one collector process did since it started.
+
+    Examples
+    --------
+    >>> metrics = Metrics()
+    >>> metrics.commit(0.004, accepted=3, repeated=1)
+    >>> "noutput_reports_accepted_total 3" in metrics.render()
+    True
+    """
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        self.repeated = 0
+        self.failed_commits = 0
+        self.queued = 0
+        self.estimates = 0
+        self.refused: Counter[str] = Counter()
+        self._commits = [0] * (len(_BOUNDS) + 1)
+        self._commit_seconds = 0.0
+
+    def commit(self, seconds: float, *, accepted: int, repeated: int) -> None:
+        """Note a transaction that was committed."""
+        self.accepted += accepted
+        self.repeated += repeated
+        self._commits[bisect_left(_BOUNDS, seconds)] += 1
+        self._commit_seconds += seconds
+
+    def render(self) -> str:
+        """Return everything as text."""
+        lines: list[str] = []
+
+        def put(name: str, kind: str, help_: str, *samples: tuple[str, float]) -> None:
+            lines.append(f"# HELP noutput_{name} {help_}")
+            lines.append(f"# TYPE noutput_{name} {kind}")
+            lines.extend(f"noutput_{name}{label} {value}" for label, value in samples)
+
+        put("reports_accepted_total", "counter", "Reports that were counted.", ("", self.accepted))
+        put("reports_repeated_total", "counter", "Reports that had been counted before.",
+            ("", self.repeated))  # fmt: skip
+        refused = [(f'{{problem="{name}"}}', n) for name, n in sorted(self.refused.items())]
+        put("requests_refused_total", "counter", "Requests refused, by problem.", *refused)
+        put("commits_failed_total", "counter", "Transactions that failed.",
+            ("", self.failed_commits))  # fmt: skip
+        put("estimates_computed_total", "counter", "Estimates not answered from memory.",
+            ("", self.estimates))  # fmt: skip
+        put("queued_reports", "gauge", "Reports that wait for their commit.", ("", self.queued))
+        put("resident_memory_peak_bytes", "gauge", "Largest resident memory.", ("", _peak()))
+        sums = list(accumulate(self._commits))
+        bounds = [*(f"{bound:g}" for bound in _BOUNDS), "+Inf"]
+        buckets = [(f'_bucket{{le="{bound}"}}', n) for bound, n in zip(bounds, sums, strict=True)]
+        put("commit_seconds", "histogram", "Time of a transaction, durable commit included.",
+            *buckets, ("_sum", round(self._commit_seconds, 6)), ("_count", sums[-1]))  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+
+def _peak() -> int:
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

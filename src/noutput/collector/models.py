@@ -1,0 +1,157 @@
+"""What the routes answer, as the OpenAPI document describes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "AttributeEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
+    "Health", "MeanModel", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
+    "TokenList", "TokenRequest", "VarianceModel",
+]  # fmt: skip
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemModel(_Model):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class ReportOutcome(_Model):
+    """What became of the reports of a request."""
+
+    accepted: int = Field(ge=0, description="Counted now, and durably so.")
+    repeated: int = Field(ge=0, description="Counted before.")
+
+
+class CampaignSummary(_Model):
+    """A campaign, its state and, for those who may know, how many reports it has."""
+
+    id: str
+    title: str
+    question: str
+    fingerprint: str
+    epsilon: float
+    goal: Literal["mean", "distribution"]
+    public: bool
+    opens: str
+    closes: str
+    closed: str | None = Field(description="When it was closed by hand.")
+    state: Literal["upcoming", "open", "closed"]
+    reports: int = Field(ge=0)
+
+
+class CampaignList(_Model):
+    """Campaigns in the order of their creation."""
+
+    campaigns: list[CampaignSummary]
+
+
+class MeanModel(_Model):
+    """The unbiased estimate of the mean."""
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+
+
+class VarianceModel(_Model):
+    """The variance of the estimated distribution."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+class QuantileModel(_Model):
+    """The number below which a share of all numbers lies."""
+
+    share: float
+    value: float
+    interval: tuple[float, float]
+
+
+class DistributionModel(_Model):
+    """A histogram of equal bins between the bounds."""
+
+    edges: list[float]
+    probabilities: list[float]
+    lower: list[float]
+    upper: list[float]
+    method: str
+
+
+class AttributeEstimate(_Model):
+    """What the reports on one attribute say; null where there are fewer than two."""
+
+    name: str
+    unit: str
+    lower: float
+    upper: float
+    reports: int = Field(ge=0)
+    mean: MeanModel | None
+    variance: VarianceModel | None
+    quantiles: list[QuantileModel] | None
+    distribution: DistributionModel | None
+    goodness_of_fit: float | None = Field(
+        description="p-value: how plausible it is that all reports came from the table."
+    )
+
+
+class EstimatesModel(_Model):
+    """What a campaign's reports say."""
+
+    campaign: str
+    fingerprint: str
+    epsilon: float
+    state: Literal["upcoming", "open", "closed"]
+    reports: int = Field(ge=0)
+    as_of: str = Field(description="When the counts were read.")
+    level: float = Field(description="Of every interval on its own.")
+    attributes: list[AttributeEstimate]
+
+
+class TokenRequest(_Model):
+    """Which token is wanted."""
+
+    kind: Literal["admin", "read"]
+    campaign: str | None = Field(
+        default=None, pattern="^[a-z0-9][a-z0-9-]{0,63}$",
+        description="The only campaign that a read token is for; all where null.",
+    )  # fmt: skip
+
+
+class TokenInfo(_Model):
+    """A token without its secret."""
+
+    id: str
+    kind: Literal["admin", "read"]
+    campaign: str | None
+    created: str
+
+
+class TokenCreated(TokenInfo):
+    """A new token; it is shown this once."""
+
+    token: str
+
+
+class TokenList(_Model):
+    """All tokens without their secrets."""
+
+    tokens: list[TokenInfo]
+
+
+class Health(_Model):
+    """Whether reports can be counted."""
+
+    status: Literal["ok"]
+    version: str

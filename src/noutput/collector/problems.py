@@ -1,0 +1,77 @@
+"""Refusals as problem documents (RFC 9457): those of the wire format, and those added here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from noutput.campaign.problems import PROBLEMS as WIRE_PROBLEMS
+from noutput.campaign.problems import Problem, WireError
+from noutput.campaign.wire import PROBLEM_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "render"]
+
+PROBLEMS: dict[str, Problem] = {
+    **WIRE_PROBLEMS,
+    **{
+        problem.name: problem
+        for problem in (
+            Problem("bad-request", 400, "The request is not valid HTTP."),
+            Problem("token-required", 401, "A token is needed, and a valid one."),
+            Problem("token-not-sufficient", 403, "The token does not allow this."),
+            Problem("not-found", 404, "There is nothing at this address."),
+            Problem("unknown-token", 404, "There is no token of this id."),
+            Problem("method-not-allowed", 405, "The address does not know this method."),
+            Problem("campaign-exists", 409, "Another campaign has this id."),
+            Problem("invalid-campaign", 422, "The document is not a campaign that is private."),
+            Problem("invalid-parameter", 422, "A parameter breaks its rule."),
+            Problem("head-too-large", 431, "The head of the request is too large."),
+            Problem("internal-error", 500, "The collector made a mistake."),
+        )
+    },
+}
+
+
+class ProblemError(Exception):
+    """What a route raises to refuse a request.
+
+    Parameters
+    ----------
+    name : str
+        The last part of the problem's type.
+    detail : str
+        What is wrong with this request.
+    headers : mapping, optional
+        Such as ``Retry-After``.
+
+    Examples
+    --------
+    >>> ProblemError("unknown-campaign", "there is no campaign 'x'").problem.status
+    404
+    """
+
+    def __init__(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.problem = PROBLEMS[name]
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+    @classmethod
+    def of(cls, error: WireError) -> ProblemError:
+        """Turn what a body broke into what the client is told."""
+        headers = {"Connection": "close"} if error.problem.name == "body-too-large" else None
+        return cls(error.problem.name, str(error), headers)
+
+
+def render(problem: Problem, detail: str) -> bytes:
+    """Return a problem document as JSON."""
+    content = {
+        "type": problem.type,
+        "title": problem.title,
+        "status": problem.status,
+        "detail": detail,
+    }
+    return json.dumps(content, ensure_ascii=True).encode()

@@ -1,0 +1,145 @@
+"""HTTP on a connection, with limits on the head of a request that uvicorn does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from noutput.collector.limits import Limits
+
+__all__ = ["limited_protocol"]
+
+
+def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """Return a protocol for uvicorn that keeps to the limits."""
+
+    class LimitedProtocol(_LimitedProtocol):
+        header_bytes = limits.header_bytes
+        header_seconds = limits.header_seconds
+        body_seconds = limits.body_seconds
+
+    return LimitedProtocol
+
+
+class _JoinedWrites:
+    """A transport that sends the head and the body of an answer in one piece.
+
+    uvicorn writes them one after the other, and each would be a call of the system of its own.
+    """
+
+    __slots__ = ("_loop", "_pieces", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._pieces:
+            self._loop.call_soon(self.flush)
+        self._pieces.append(data)
+
+    def flush(self) -> None:
+        if self._pieces:
+            if not self._transport.is_closing():
+                self._transport.write(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+
+class _LimitedProtocol(HttpToolsProtocol):
+    """Closes connections on which a request is too slow to arrive, or its head too large.
+
+    The time begins with the connection, and with the first byte of every further request. A
+    request that comes in one piece, as nearly all do, needs no timer.
+    """
+
+    header_bytes: int
+    header_seconds: float
+    body_seconds: float
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._in_head = True
+        self._in_body = False
+        self._head_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(cast("asyncio.Transport", _JoinedWrites(transport, self.loop)))
+        self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        if self._head_bytes > self.header_bytes:
+            self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
+        elif self._timer is None and (self._in_head or self._in_body):
+            part = "head" if self._in_head else "body"
+            seconds = self.header_seconds if self._in_head else self.body_seconds
+            self._timer = self.loop.call_later(seconds, self._too_slow, part)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._in_body = True
+        self._stop_timer()
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > self.header_bytes:
+            self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
+            raise ValueError("the head is too large")  # ends the parser
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        self._stop_timer()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse("bad-request", msg)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self, part: str) -> None:
+        self._timer = None
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
+        if cycle is not None and cycle.response_started and not cycle.response_complete:
+            self.transport.close()
+        else:
+            self._refuse("request-timeout", f"the {part} of the request took too long to arrive")
+
+    def _refuse(self, name: str, detail: str) -> None:
+        """Answer outside of the application, and close."""
+        if self.transport.is_closing():
+            return
+        self._stop_timer()
+        problem = PROBLEMS[name]
+        content = render(problem, detail)
+        head = (
+            f"HTTP/1.1 {problem.status} {name}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
+            f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+        self.transport.close()

@@ -1,0 +1,126 @@
+"""Routes that read: campaigns, estimates, health and metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from noutput import __version__
+from noutput.campaign.text import format_instant
+from noutput.collector.access import Id, MaybeToken, Shared, check_reader, may_read
+from noutput.collector.metrics import METRICS_TYPE
+from noutput.collector.models import CampaignList, CampaignSummary, EstimatesModel, Health
+from noutput.collector.openapi import CAMPAIGN_BODY, refusals
+
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+    from noutput.collector.services import Services
+
+__all__ = ["router", "summarize"]
+
+router = APIRouter()
+
+
+@router.get("/campaigns", responses=refusals("token-required"), tags=["campaigns"])
+async def list_campaigns(services: Shared, token: MaybeToken) -> CampaignList:
+    """List the campaigns whose estimates the caller may read."""
+    entries = await run_in_threadpool(services.directory.all)
+    totals = await run_in_threadpool(services.store.totals)
+    return CampaignList(
+        campaigns=[
+            summarize(services, entry, totals.get(entry.key, 0))
+            for entry in entries
+            if may_read(token, entry)
+        ]
+    )
+
+
+def summarize(services: Services, entry: Entry, reports: int) -> CampaignSummary:
+    """Return what a list says about a campaign."""
+    campaign = entry.campaign
+    return CampaignSummary(
+        id=campaign.id,
+        title=campaign.title,
+        question=campaign.question,
+        fingerprint=campaign.fingerprint,
+        epsilon=campaign.epsilon,
+        goal="distribution" if campaign.goal == "distribution" else "mean",
+        public=campaign.public,
+        opens=format_instant(campaign.opens),
+        closes=format_instant(campaign.closes),
+        closed=None if entry.closed is None else format_instant(entry.closed),
+        state=entry.state(services.clock()),
+        reports=reports,
+    )
+
+
+@router.get(
+    "/campaigns/{id}",
+    responses={
+        200: {"description": "The campaign document.", **CAMPAIGN_BODY},
+        304: {"description": "It is the one that If-None-Match names."},
+        **refusals("unknown-campaign"),
+    },
+    response_class=Response,
+    tags=["campaigns"],
+)
+async def get_campaign(campaign_id: Id, request: Request, services: Shared) -> Response:
+    """Return a campaign document; its fingerprint is the ETag."""
+    entry = await services.entry(campaign_id)
+    tag = f'"{entry.campaign.fingerprint}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(entry.document, media_type="application/json", headers=headers)
+
+
+@router.get(
+    "/campaigns/{id}/estimates",
+    responses={
+        200: {"model": EstimatesModel, "description": "The estimates."},
+        **refusals(
+            "unknown-campaign", "token-required", "token-not-sufficient", "invalid-parameter"
+        ),
+    },
+    response_class=Response,
+    tags=["campaigns"],
+)
+async def get_estimates(
+    campaign_id: Id,
+    services: Shared,
+    token: MaybeToken,
+    bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
+    level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
+) -> Response:
+    """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
+    entry = await services.entry(campaign_id)
+    check_reader(token, entry)
+    content = await run_in_threadpool(services.estimates.get, entry, bins, level)
+    return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+@router.get("/health", responses=refusals(), tags=["operation"])
+async def get_health(services: Shared) -> Health:
+    """Say whether the database answers."""
+    await run_in_threadpool(services.store.ping)
+    return Health(status="ok", version=__version__)
+
+
+@router.get(
+    "/metrics",
+    responses={
+        200: {
+            "description": "Counters in the text format of Prometheus.",
+            "content": {METRICS_TYPE: {"schema": {"type": "string"}}},
+        },
+        **refusals(),
+    },
+    response_class=Response,
+    tags=["operation"],
+)
+async def get_metrics(services: Shared) -> Response:
+    """Return counters; none names a campaign or a client."""
+    return Response(services.metrics.render(), headers={"Content-Type": METRICS_TYPE})

@@ -1,0 +1,114 @@
+"""The one route that is called by everybody: plain ASGI, no framework in the way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from noutput.campaign.problems import WireError
+from noutput.collector.body import ClientGoneError, read_body
+from noutput.collector.columns import BODY_LIMITS, read_columns
+from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.store.interface import Outcome, Submission, UnavailableError
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from noutput.collector.directory import Entry
+    from noutput.collector.services import Services
+
+__all__ = ["ReportsRoute"]
+
+_LARGE_BODY = 1 << 16
+_JSON = (b"content-type", b"application/json")
+_ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
+
+
+class ReportsRoute:
+    """``POST /campaigns/{id}/reports``.
+
+    Guarantees
+    ----------
+    The answer 200 is sent after the reports are counted durably. A body is counted as a whole
+    or refused as a whole. Nothing of a request is kept but its reports' ids and the counts, and
+    nothing is logged.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            outcome = await self._count(scope, receive)
+        except ProblemError as error:
+            await self._refuse(error, send)
+        except ClientGoneError:
+            return
+        else:
+            await _answer(send, 200, _content(outcome), [_JSON])
+
+    async def _count(self, scope: Scope, receive: Receive) -> Outcome:
+        services = self._services
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        if scope["method"] != "POST":
+            detail = f"{scope['method'][:20]} is not possible here"
+            raise ProblemError("method-not-allowed", detail, {"Allow": "POST"})
+        name: str = scope["path_params"]["id"]
+        entry = services.directory.peek(name) or await services.entry(name)
+        media = _media(headers)
+        if media not in BODY_LIMITS:
+            found = media.decode("latin-1")[:100]
+            detail = f"the content type must be one of the wire format; found {found!r}"
+            raise ProblemError("unsupported-media-type", detail)
+        limit = BODY_LIMITS[media]
+        body = await read_body(receive, headers, limit, services.limits.body_seconds)
+        if not entry.is_open(services.clock()):
+            raise _not_open(entry)
+        try:
+            if len(body) > _LARGE_BODY and media.endswith(b"json"):
+                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.campaign)
+            else:
+                ids, cells = read_columns(media, body, entry.campaign)
+        except WireError as error:
+            raise ProblemError.of(error) from None
+        try:
+            outcome = await services.writer.submit(Submission(entry.key, ids, cells))
+        except UnavailableError:
+            detail = "the reports may not be counted yet; send them again"
+            raise ProblemError("unavailable", detail, {"Retry-After": "1"}) from None
+        if outcome is None:
+            services.directory.forget(entry.campaign.id)
+            raise _not_open(entry)
+        return outcome
+
+    async def _refuse(self, error: ProblemError, send: Send) -> None:
+        self._services.metrics.refused[error.problem.name] += 1
+        headers = {"Content-Type": PROBLEM_TYPE, **error.headers}
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await _answer(send, error.problem.status, render(error.problem, error.detail), raw)
+
+
+async def _answer(
+    send: Send, status: int, content: bytes, headers: list[tuple[bytes, bytes]]
+) -> None:
+    start = [*headers, (b"content-length", b"%d" % len(content))]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": content})
+
+
+def _content(outcome: Outcome) -> bytes:
+    if outcome.accepted == 1 and not outcome.repeated:
+        return _ONE_ACCEPTED
+    return b'{"accepted":%d,"repeated":%d}' % (outcome.accepted, outcome.repeated)
+
+
+def _media(headers: list[tuple[bytes, bytes]]) -> bytes:
+    for name, value in headers:
+        if name == b"content-type":
+            return value.partition(b";")[0].strip().lower()
+    return b""
+
+
+def _not_open(entry: Entry) -> ProblemError:
+    return ProblemError("campaign-not-open", f"{entry.campaign.id!r} is not open now")

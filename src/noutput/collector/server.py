@@ -1,0 +1,135 @@
+"""Running the application: one process, one socket, no log of who called."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from noutput.campaign.campaign import Campaign
+from noutput.campaign.text import format_instant
+from noutput.collector.auth import first_admin_token, new_token
+from noutput.collector.clock import system_clock
+from noutput.collector.extras import require
+from noutput.collector.limits import Limits
+from noutput.collector.store import open_store
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from noutput.collector.store.interface import Store
+
+__all__ = ["Options", "run"]
+
+_BACKLOG = 2048
+# The thread that commits needs its turn several times a commit; Python's 5 ms would be a
+# commit's own time for each.
+_SWITCH_SECONDS = 0.001
+# Hundreds of requests in flight are no garbage, and looking through them costs.
+_COLLECT_AFTER = (20_000, 20, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a collector process runs.
+
+    Parameters
+    ----------
+    database : str
+        See `open_store`.
+    host : str
+    port : int
+        0 takes a free one.
+    campaigns : tuple of Path
+        Campaign documents to keep at the start.
+    trusted_proxies : tuple of str
+        Addresses whose ``X-Forwarded-For`` names the client.
+    new_admin_token : bool
+        Make another admin token, for those who lost theirs.
+    limits : Limits
+    """
+
+    database: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    campaigns: tuple[Path, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    new_admin_token: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+def run(options: Options, say: Callable[[str], object] = print) -> None:
+    """Serve until a signal ends the process.
+
+    Parameters
+    ----------
+    options : Options
+    say : callable
+        Gets the first admin token, which is shown nowhere else, and the address.
+    """
+    require("fastapi", "uvicorn", "httptools")
+    import uvicorn
+
+    from noutput.collector.app import create_app
+    from noutput.collector.protocol import limited_protocol
+
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    store = open_store(options.database)
+    try:
+        _prepare(store, options, say)
+        config = uvicorn.Config(
+            create_app(store, limits=options.limits),
+            http=limited_protocol(options.limits),
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(options.trusted_proxies),
+            forwarded_allow_ips=list(options.trusted_proxies),
+            backlog=_BACKLOG,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=10,
+        )
+        with _listen(options.host, options.port) as listener:
+            port = listener.getsockname()[1]
+            host = f"[{options.host}]" if ":" in options.host else options.host
+            say(f"Collecting at http://{host}:{port}")
+            gc.collect()
+            gc.freeze()  # what is there now stays: no need to look at it again and again
+            gc.set_threshold(*_COLLECT_AFTER)
+            uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        store.close()
+
+
+def _prepare(store: Store, options: Options, say: Callable[[str], object]) -> None:
+    now = system_clock()
+    token = first_admin_token(store, now)
+    if token is None and options.new_admin_token:
+        token, row = new_token("admin", None, now)
+        store.add_token(row)
+    if token is not None:
+        say(f"Admin token, shown only now: {token}")
+    for path in options.campaigns:
+        campaign = Campaign.from_json(path.read_bytes())
+        values = (campaign.id, campaign.fingerprint, campaign.to_json(), format_instant(now))
+        store.create(*values)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        rule = f"be an address to listen at ({error.strerror})"
+        raise InvalidArgumentError("host and port", rule, f"{host}:{port}") from None
+    return listener

@@ -1,0 +1,68 @@
+"""What all routes share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from starlette.concurrency import run_in_threadpool
+
+from noutput.collector.clock import Clock, system_clock
+from noutput.collector.directory import Directory, Entry
+from noutput.collector.estimates import Estimates
+from noutput.collector.limits import Limits
+from noutput.collector.metrics import Metrics
+from noutput.collector.problems import ProblemError
+from noutput.collector.store.interface import Store, UnavailableError
+from noutput.collector.writer import Writer
+
+__all__ = ["Services"]
+
+
+@dataclass(frozen=True)
+class Services:
+    """One collector process: its store, its clock, and what stands between them.
+
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+    limits : Limits
+    """
+
+    store: Store
+    clock: Clock = system_clock
+    limits: Limits = field(default_factory=Limits)
+    metrics: Metrics = field(default_factory=Metrics)
+    directory: Directory = field(init=False)
+    writer: Writer = field(init=False)
+    estimates: Estimates = field(init=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "directory", Directory(self.store))
+        put(self, "writer", Writer(self.store, self.metrics, self.limits.queued_reports))
+        put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
+
+    async def entry(self, campaign_id: str) -> Entry:
+        """Return a campaign.
+
+        Raises
+        ------
+        ProblemError
+            "unknown-campaign", or "unavailable" where the database does not answer.
+        """
+        found = self.directory.peek(campaign_id)
+        if found is None and not self.directory.is_missing(campaign_id):
+            try:
+                found = await run_in_threadpool(self.directory.find, campaign_id)
+            except UnavailableError:
+                raise unavailable() from None
+        if found is None:
+            raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
+        return found
+
+
+def unavailable() -> ProblemError:
+    """Return what a client is told while the database cannot be reached."""
+    detail = "the database does not answer; try again"
+    return ProblemError("unavailable", detail, {"Retry-After": "1"})

@@ -1,0 +1,100 @@
+"""Many simulated people who answer a campaign, each with one report."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from noutput import _checks
+from noutput.campaign import Campaign, Receipt, Report, draw_report, send_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["DISTRIBUTIONS", "Population", "send_reports", "simulate_people"]
+
+Array: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+_SENDERS = 4
+
+# Shares of the way from the lower to the upper bound, before they are clipped to [0, 1].
+DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "uniform": lambda rng, size: rng.uniform(0.0, 1.0, size),
+    "normal": lambda rng, size: rng.normal(0.5, 0.15, size),
+    "lognormal": lambda rng, size: rng.lognormal(-1.9, 0.65, size),
+    "exponential": lambda rng, size: rng.exponential(0.2, size),
+    "bimodal": lambda rng, size: np.where(
+        rng.random(size) < 0.6, rng.normal(0.25, 0.08, size), rng.normal(0.75, 0.08, size)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Population:
+    """Simulated people and their true numbers.
+
+    Parameters
+    ----------
+    values : dict of arrays
+        The true number of every person, by attribute.
+    """
+
+    values: dict[str, Array]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
+    def person(self, index: int) -> dict[str, float]:
+        """Return one person's numbers."""
+        return {name: float(numbers[index]) for name, numbers in self.values.items()}
+
+    def reports(self, campaign: Campaign) -> Iterator[Report]:
+        """Return everybody's report, drawn with secure randomness as on a device."""
+        return (draw_report(campaign, self.person(index)) for index in range(len(self)))
+
+
+def simulate_people(
+    campaign: Campaign, people: int, distribution: str, rng: np.random.Generator
+) -> Population:
+    """Make up people for a campaign.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    people : int
+    distribution : str
+        One of `DISTRIBUTIONS`, stretched to the bounds of every attribute.
+    rng : numpy Generator
+        Of the people's numbers; their reports are drawn with secure randomness.
+    """
+    count = _checks.whole("people", people, 1, 1 << 30)
+    draw = DISTRIBUTIONS[_checks.choice("distribution", distribution, DISTRIBUTIONS)]
+    values = {}
+    for each in campaign.attributes:
+        share = np.clip(draw(rng, count), 0.0, 1.0)
+        values[each.name] = each.lower + share * (each.upper - each.lower)
+    return Population(values)
+
+
+def send_reports(
+    url: str, campaign: Campaign, people: Population, batch: int = 1000
+) -> Iterator[Receipt]:
+    """Send everybody's report in packed batches, a few at a time; yield every receipt.
+
+    Raises
+    ------
+    DeliveryError
+        If a batch was not acknowledged after all attempts.
+    """
+    size = _checks.whole("batch", batch, 1, 10_000)
+
+    def send(start: int) -> Receipt:
+        last = min(start + size, len(people))
+        reports = [draw_report(campaign, people.person(i)) for i in range(start, last)]
+        return send_batch(url, campaign, reports)
+
+    with ThreadPoolExecutor(_SENDERS) as pool:
+        yield from pool.map(send, range(0, len(people), size))

@@ -1,0 +1,63 @@
+"""Where campaigns, counts and the ids of counted reports are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from noutput.collector.extras import require
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.collector.store.interface import Store
+
+__all__ = ["open_store"]
+
+
+def open_store(database: str) -> Store:
+    """Open a database, and bring its tables up to date.
+
+    Parameters
+    ----------
+    database : str
+        The path of a SQLite file, which is made where there is none, or an address such as
+        ``postgresql://user@host/name``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the database was made by a newer noutput, or the address is of another kind.
+    UnavailableError
+        If the database cannot be reached.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> store = open_store(f"{folder}/reports.db")
+    >>> store.campaigns()
+    []
+    >>> store.close()
+    """
+    require("sqlalchemy")
+    from sqlalchemy.engine import URL, make_url
+    from sqlalchemy.exc import ArgumentError
+
+    if "://" not in database:
+        database_url = URL.create("sqlite", database=str(Path(database)))
+    else:
+        try:
+            database_url = make_url(database)
+        except ArgumentError:
+            raise InvalidArgumentError("database", "be a path or an address", "?") from None
+    kind = database_url.get_backend_name()
+    if kind == "sqlite":
+        from noutput.collector.store.sqlite import SqliteStore
+
+        return SqliteStore(database_url)
+    if kind in ("postgresql", "postgres"):
+        require("psycopg")
+        from noutput.collector.store.postgresql import PostgresqlStore
+
+        return PostgresqlStore(database_url)
+    raise InvalidArgumentError("database", "be SQLite or PostgreSQL", kind)

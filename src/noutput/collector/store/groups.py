@@ -1,0 +1,73 @@
+"""Submissions of many requests, brought together for one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noutput.collector.store.interface import Cells, Outcome, Submission
+
+__all__ = ["Group", "groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All reports of one campaign in a group of submissions.
+
+    Parameters
+    ----------
+    key : int
+        The campaign's number.
+    places : list of int
+        Which submissions they come from.
+    ends : list of int
+        Where in `ids` each of these submissions ends.
+    ids : bytes
+    cells : array of int32
+    """
+
+    key: int
+    places: list[int]
+    ends: list[int]
+    ids: bytes
+    cells: np.ndarray[tuple[int], np.dtype[np.int32]]
+
+    def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int, int]]:
+        """Return how many reports are new, the campaign and the cell, in the order of cells."""
+        found = np.bincount(self.cells[new])
+        cells = np.flatnonzero(found)
+        pairs = zip(found[cells].tolist(), cells.tolist(), strict=True)
+        return [(number, self.key, cell) for number, cell in pairs]
+
+    def outcomes(
+        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Return what became of each submission."""
+        if new.all():
+            starts = [0, *self.ends[:-1]]
+            for place, start, end in zip(self.places, starts, self.ends, strict=True):
+                yield place, Outcome(end - start, 0)
+            return
+        sums = np.concatenate(([0], np.cumsum(new)))[self.ends].tolist()
+        before = start = 0
+        for place, end, total in zip(self.places, self.ends, sums, strict=True):
+            accepted = total - before
+            yield place, Outcome(accepted, end - start - accepted)
+            before, start = total, end
+
+
+def groups(submissions: Sequence[Submission]) -> list[Group]:
+    """Bring the submissions of every campaign together, in the order of their numbers."""
+    places: dict[int, list[int]] = {}
+    for place, submission in enumerate(submissions):
+        places.setdefault(submission.key, []).append(place)
+    result = []
+    for key in sorted(places):
+        members = [submissions[place] for place in places[key]]
+        ends = np.cumsum([member.size for member in members]).tolist()
+        cells = np.frombuffer(b"".join(member.cells for member in members), Cells)
+        ids = b"".join(member.ids for member in members)
+        result.append(Group(key, places[key], ends, ids, cells))
+    return result

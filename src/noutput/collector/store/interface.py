@@ -1,0 +1,190 @@
+"""What a collector asks of its database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from noutput.errors import NoutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+__all__ = [
+    "CampaignRow", "Cells", "ConflictError", "Outcome", "Snapshot", "Store", "Submission",
+    "TokenRow", "UnavailableError",
+]  # fmt: skip
+
+Cells = np.dtype("<i4")
+
+
+class ConflictError(NoutputError):
+    """There is already another campaign of this id; the message says which."""
+
+
+class UnavailableError(NoutputError):
+    """The database did not answer, or did not say whether it committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignRow:
+    """A campaign as the database keeps it.
+
+    Parameters
+    ----------
+    key : int
+        Its number in this database, which no other campaign ever gets.
+    id, fingerprint, document : str
+        As in `Campaign`; the document is its JSON.
+    created : str
+        The instant at which it came to this database.
+    closed : str, optional
+        The instant at which it was closed by hand, before the time it names.
+    """
+
+    key: int
+    id: str
+    fingerprint: str
+    document: str
+    created: str
+    closed: str | None
+
+
+class Submission(NamedTuple):
+    """Reports of one request.
+
+    Parameters
+    ----------
+    key : int
+        The campaign's number.
+    ids : bytes
+        16 bytes a report.
+    cells : bytes
+        A little-endian 32-bit number a report: the attribute's place times the number of
+        outputs plus the output.
+    """
+
+    key: int
+    ids: bytes
+    cells: bytes
+
+    @property
+    def size(self) -> int:
+        """How many reports there are."""
+        return len(self.ids) // 16
+
+
+class Outcome(NamedTuple):
+    """How many reports of a submission were counted now, and how many had been before."""
+
+    accepted: int
+    repeated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A campaign at one moment.
+
+    Parameters
+    ----------
+    row : CampaignRow
+    counts : dict
+        The count of every cell with a report.
+    ids : iterator of bytes
+        All counted ids in pieces of whole ids, in any order; to be used once.
+    """
+
+    row: CampaignRow
+    counts: dict[int, int]
+    ids: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token as the database keeps it: enough to recognize it, not to use it.
+
+    Parameters
+    ----------
+    id : str
+        The part of the token that is no secret.
+    kind : "admin" or "read"
+    campaign : str, optional
+        The id of the only campaign whose estimates may be read.
+    salt, digest : bytes
+        SHA-256 of the salt and the secret.
+    created : str
+    """
+
+    id: str
+    kind: str
+    campaign: str | None
+    salt: bytes
+    digest: bytes
+    created: str
+
+
+class Store(Protocol):
+    """Campaigns, counts, the ids of counted reports, and tokens.
+
+    Every method is one transaction, may be called from any thread, and raises
+    `UnavailableError` where the database cannot be reached.
+
+    Guarantees
+    ----------
+    Counts and ids are all that is kept of a report. `add` counts a report and remembers its id
+    in one transaction and returns after the commit is durable, so an id is counted at most
+    once, and exactly once where `add` returned.
+    """
+
+    def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Count reports; None where the campaign is gone or closed by hand."""
+
+    def create(
+        self, campaign_id: str, fingerprint: str, document: str, now: str
+    ) -> tuple[CampaignRow, bool]:
+        """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
+
+    def campaigns(self) -> list[CampaignRow]:
+        """Return all campaigns in the order of their creation."""
+
+    def campaign(self, campaign_id: str) -> CampaignRow | None:
+        """Return one campaign."""
+
+    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
+        """Count no more reports of a campaign; keep the first closing time."""
+
+    def delete(self, campaign_id: str) -> bool:
+        """Forget a campaign with its counts and ids."""
+
+    def counts(self, key: int) -> dict[int, int]:
+        """Return the count of every cell with a report."""
+
+    def totals(self) -> dict[int, int]:
+        """Return the number of reports of every campaign with a report."""
+
+    def snapshot(self, campaign_id: str) -> AbstractContextManager[Snapshot | None]:
+        """Return all that is known about a campaign at one moment."""
+
+    def restore(self, snapshot: Snapshot) -> CampaignRow:
+        """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+
+    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
+        """Keep a token; with `first`, only where there is no admin token yet."""
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens."""
+
+    def token(self, token_id: str) -> TokenRow | None:
+        """Return one token."""
+
+    def delete_token(self, token_id: str) -> bool:
+        """Forget a token."""
+
+    def ping(self) -> None:
+        """Raise `UnavailableError` where the database cannot be reached."""
+
+    def close(self) -> None:
+        """Give back all connections."""

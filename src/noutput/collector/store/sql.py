@@ -1,0 +1,265 @@
+"""What SQLite and PostgreSQL have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from noutput.campaign.campaign import Campaign
+from noutput.collector.store import schema
+from noutput.collector.store.groups import Group, groups
+from noutput.collector.store.interface import (
+    CampaignRow,
+    ConflictError,
+    Outcome,
+    Snapshot,
+    Submission,
+    TokenRow,
+    UnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["SqlStore"]
+
+_ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
+_TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
+
+
+class SqlStore(ABC):
+    """A store on a database that speaks SQL; see `Store`."""
+
+    _snapshot_options: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        try:
+            with self._write() as connection:
+                self._lock_schema(connection)
+                schema.upgrade(connection)
+        except BaseException:
+            engine.dispose()
+            raise
+
+    @abstractmethod
+    def _lock_schema(self, connection: Connection) -> None:
+        """Let one process at a time bring the tables up to date."""
+
+    @abstractmethod
+    def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
+        """Say which campaigns exist and are not closed, and keep it so until the commit."""
+
+    @abstractmethod
+    def _remember(
+        self, connection: Connection, group: Group
+    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Keep the ids of a group; say which are new."""
+
+    @abstractmethod
+    def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
+        """Add numbers of reports to cells of campaigns, in the given order."""
+
+    @abstractmethod
+    def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
+        """Return all counted ids of a campaign in pieces of whole ids."""
+
+    def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Count reports; None where the campaign is gone or closed by hand."""
+        result: list[Outcome | None] = [None] * len(submissions)
+        with self._write() as connection:
+            waiting = groups(submissions)
+            open_keys = self._open_keys(connection, [group.key for group in waiting])
+            more: list[tuple[int, int, int]] = []
+            for group in waiting:
+                if group.key not in open_keys:
+                    continue
+                new = self._remember(connection, group)
+                for place, outcome in group.outcomes(new):
+                    result[place] = outcome
+                more += group.count(new)
+            if more:
+                self._count(connection, more)
+        return result
+
+    def create(
+        self, campaign_id: str, fingerprint: str, document: str, now: str
+    ) -> tuple[CampaignRow, bool]:
+        """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
+        row = CampaignRow(0, campaign_id, fingerprint, document, now, None)
+        found = self.campaign(campaign_id)
+        if found is None:
+            try:
+                return self.restore(Snapshot(row, {}, iter(()))), True
+            except ConflictError:  # another process was faster
+                found = self.campaign(campaign_id)
+        if found is None or found.fingerprint != fingerprint:
+            raise ConflictError(f"a campaign {campaign_id!r} with another fingerprint exists")
+        return found, False
+
+    def campaigns(self) -> list[CampaignRow]:
+        """Return all campaigns in the order of their creation."""
+        query = select(*_ROWS).order_by(schema.campaigns.c.key)
+        with self._read() as connection:
+            return [CampaignRow(*row) for row in connection.execute(query)]
+
+    def campaign(self, campaign_id: str) -> CampaignRow | None:
+        """Return one campaign."""
+        with self._read() as connection:
+            return self._campaign(connection, campaign_id)
+
+    def _campaign(self, connection: Connection, campaign_id: str) -> CampaignRow | None:
+        query = select(*_ROWS).where(schema.campaigns.c.id == campaign_id)
+        row = connection.execute(query).first()
+        return None if row is None else CampaignRow(*row)
+
+    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
+        """Count no more reports of a campaign; keep the first closing time."""
+        table = schema.campaigns
+        with self._write() as connection:
+            change = update(table).where(table.c.id == campaign_id, table.c.closed.is_(None))
+            connection.execute(change.values(closed=now))
+            return self._campaign(connection, campaign_id)
+
+    def delete(self, campaign_id: str) -> bool:
+        """Forget a campaign with its counts and ids."""
+        with self._write() as connection:
+            return self._delete(connection, campaign_id) is not None
+
+    def _delete(self, connection: Connection, campaign_id: str) -> int | None:
+        """Delete a campaign and what refers to it; return its number."""
+        table = schema.campaigns
+        gone = delete(table).where(table.c.id == campaign_id).returning(table.c.key)
+        return connection.execute(gone).scalar()
+
+    def counts(self, key: int) -> dict[int, int]:
+        """Return the count of every cell with a report."""
+        with self._read() as connection:
+            return self._counts(connection, key)
+
+    def _counts(self, connection: Connection, key: int) -> dict[int, int]:
+        table = schema.counts
+        query = select(table.c.cell, table.c.reports).where(
+            table.c.campaign == key, table.c.reports > 0
+        )
+        return {row.cell: row.reports for row in connection.execute(query)}
+
+    def totals(self) -> dict[int, int]:
+        """Return the number of reports of every campaign with a report."""
+        table = schema.counts
+        query = select(table.c.campaign, func.sum(table.c.reports)).group_by(table.c.campaign)
+        with self._read() as connection:
+            return {key: int(total) for key, total in connection.execute(query) if total}
+
+    @contextmanager
+    def snapshot(self, campaign_id: str) -> Iterator[Snapshot | None]:
+        """Return all that is known about a campaign at one moment."""
+        with self._read(**self._snapshot_options) as connection:
+            row = self._campaign(connection, campaign_id)
+            if row is None:
+                yield None
+                return
+            counts = self._counts(connection, row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key))
+
+    def restore(self, snapshot: Snapshot) -> CampaignRow:
+        """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+        row = snapshot.row
+        values = {name: getattr(row, name) for name in CampaignRow.__slots__ if name != "key"}
+        with self._write() as connection:
+            try:
+                table = schema.campaigns
+                added = insert(table).values(values).returning(table.c.key)
+                key = connection.execute(added).scalar_one()
+            except IntegrityError:
+                raise ConflictError(f"a campaign {row.id!r} exists") from None
+            self._add_cells(connection, key, snapshot)
+            for piece in snapshot.ids:
+                cells = np.zeros(len(piece) // 16, np.int32)
+                self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
+            found = self._campaign(connection, row.id)
+        if found is None:
+            raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
+        return found
+
+    def _add_cells(self, connection: Connection, key: int, snapshot: Snapshot) -> None:
+        """Make a row for every cell, so that counting is always an update."""
+        campaign = Campaign.from_json(snapshot.row.document)
+        size = len(campaign.attributes) * campaign.table.n_outputs
+        cells = [
+            {"campaign": key, "cell": cell, "reports": snapshot.counts.get(cell, 0)}
+            for cell in range(size)
+        ]
+        connection.execute(insert(schema.counts), cells)
+
+    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
+        """Keep a token; with `first`, only where there is no admin token yet."""
+        table = schema.tokens
+        with self._write() as connection:
+            if first:
+                self._lock_schema(connection)
+                known = select(func.count()).select_from(table).where(table.c.kind == "admin")
+                if connection.execute(known).scalar_one():
+                    return False
+            values = dict(zip(TokenRow.__slots__, astuple(row), strict=True))
+            connection.execute(insert(table).values(values))
+        return True
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens."""
+        query = select(*_TOKENS).order_by(schema.tokens.c.created, schema.tokens.c.id)
+        with self._read() as connection:
+            return [TokenRow(*row) for row in connection.execute(query)]
+
+    def token(self, token_id: str) -> TokenRow | None:
+        """Return one token."""
+        with self._read() as connection:
+            row = connection.execute(select(*_TOKENS).where(schema.tokens.c.id == token_id)).first()
+            return None if row is None else TokenRow(*row)
+
+    def delete_token(self, token_id: str) -> bool:
+        """Forget a token."""
+        with self._write() as connection:
+            gone = connection.execute(delete(schema.tokens).where(schema.tokens.c.id == token_id))
+            return gone.rowcount > 0
+
+    def ping(self) -> None:
+        """Raise `UnavailableError` where the database cannot be reached."""
+        with self._read() as connection:
+            connection.execute(select(1))
+
+    def close(self) -> None:
+        """Give back all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _read(self, **options: Any) -> Iterator[Connection]:
+        with _translated(), self._engine.connect() as connection:
+            yield connection.execution_options(**options)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with (
+            _translated(),
+            self._engine.connect() as connection,
+            connection.execution_options(write=True).begin(),
+        ):
+            yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn errors of the driver into `UnavailableError`."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (DBAPIError, SQLAlchemyError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise UnavailableError(f"the database is unavailable: {cause}") from error

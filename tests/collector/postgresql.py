@@ -1,0 +1,90 @@
+"""A PostgreSQL server of the tests' own, in a temporary folder on loopback."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+
+def binaries() -> Path | None:
+    """Return the folder of the newest PostgreSQL, or None."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name)
+    on_path = shutil.which("initdb")
+    if on_path is not None:
+        folders.append(Path(on_path).resolve().parent)
+    fitting = [
+        path for path in folders if (path / "initdb").exists() and (path / "pg_ctl").exists()
+    ]
+    return fitting[-1] if fitting else None
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@dataclass
+class PostgresqlServer:
+    """A running server; root starts it as another user, as PostgreSQL demands."""
+
+    folder: Path
+    port: int
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @classmethod
+    @contextmanager
+    def start(cls) -> Iterator[PostgresqlServer]:
+        # Not in pytest's own folder: another user cannot enter that.
+        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-", dir="/tmp"))
+        server = cls(folder, _free_port())
+        if os.geteuid() == 0:
+            owner = pwd.getpwnam("postgres")
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+        try:
+            server._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "noutput",
+                        "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
+            server.up()
+            yield server
+        finally:
+            server.down("immediate", check=False)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def up(self) -> None:
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}"
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"),
+                  "-o", options, "-w", "-t", "60", "start")  # fmt: skip
+
+    def down(self, mode: str, *, check: bool = True) -> None:
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop", check=check)
+
+    def new_database(self) -> str:
+        name = f"test_{next(self._numbers)}"
+        address = f"postgresql://noutput@127.0.0.1:{self.port}"
+        with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return f"{address}/{name}"
+
+    def _run(self, name: str, *arguments: str, check: bool = True) -> None:
+        folder = binaries()
+        assert folder is not None
+        command = [str(folder / name), *arguments]
+        if os.geteuid() == 0:
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command]
+        done = subprocess.run(
+            command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, timeout=120, check=False,
+        )  # fmt: skip
+        if check and done.returncode:
+            raise RuntimeError(f"{name} ended with status {done.returncode}")

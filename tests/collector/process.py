@@ -1,0 +1,67 @@
+"""A collector in a process of its own, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_SERVE = "from noutput.cli.serve import command; command()"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    port: int
+    token: str | None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        """End it as a power cut would: no signal handler runs."""
+        self.process.kill()
+        self.process.wait(30)
+
+
+def launch(database: str, *options: str, port: int = 0) -> Running:
+    """Start a collector and wait until it listens."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SERVE, "--database", database, "--port", str(port),
+         "--rate", "0", *options],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    token = None
+    for line in process.stdout:
+        if line.startswith("Admin token"):
+            token = line.rsplit(" ", 1)[1].strip()
+        if line.startswith("Collecting at"):
+            process.stdout.close()
+            return Running(process, int(line.rsplit(":", 1)[1]), token)
+    process.wait(30)
+    process.stdout.close()
+    raise RuntimeError("the collector did not start")
+
+
+@contextmanager
+def running(database: str, campaign: Path, *options: str) -> Iterator[Running]:
+    """A collector with one campaign, ended in order."""
+    server = launch(database, "--campaign", str(campaign), *options)
+    try:
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(30)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noutput.campaign import Campaign, draw_report
+from noutput.collector import estimates as module
+from noutput.collector.models import EstimatesModel
+from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
+from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.table import TableMechanism
+from tests.collector.conftest import make_campaign
+from tests.collector.service import Service
+
+PATH = "/campaigns/commute/estimates"
+
+
+def test_few_reports_give_nulls(service: Service, campaign: Campaign) -> None:
+    service.create(campaign)
+    found = EstimatesModel.model_validate(service.call("GET", PATH, headers=service.admin).json())
+    assert (found.reports, found.state, found.as_of) == (0, "open", "2026-05-01T00:00:00Z")
+    assert [entry.mean for entry in found.attributes] == [None, None, None]
+    service.report(draw_report(campaign, {"minutes": 1.0, "rides": 1.0, "cost": 1.0}))
+
+
+def test_estimates_cover_the_truth(service: Service, rng: np.random.Generator) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    people = simulate_people(campaign, 9_000, "bimodal", rng)
+    reports = list(people.reports(campaign))
+    assert service.batch(campaign, reports).json()["accepted"] == 9_000
+    answer = service.call("GET", f"{PATH}?bins=32&level=0.999")
+    found = EstimatesModel.model_validate(answer.json())
+    assert found.reports == 9_000
+    assert sum(entry.reports for entry in found.attributes) == 9_000
+    for entry in found.attributes:
+        truth = people.values[entry.name]
+        assert entry.mean is not None
+        assert entry.variance is not None
+        assert entry.quantiles is not None
+        assert entry.distribution is not None
+        assert entry.goodness_of_fit is not None
+        low, high = entry.mean.interval
+        assert low <= truth.mean() <= high
+        assert low < entry.mean.value < high
+        assert 0.0 <= entry.variance.interval[0] <= entry.variance.interval[1]
+        assert len(entry.distribution.probabilities) == 32
+        assert sum(entry.distribution.probabilities) == pytest.approx(1.0)
+        assert entry.distribution.edges[0] == entry.lower
+        assert entry.distribution.edges[-1] == entry.upper
+        assert [each.share for each in entry.quantiles] == [0.05, 0.25, 0.5, 0.75, 0.95]
+        values = [each.value for each in entry.quantiles]
+        assert values == sorted(values)
+        assert entry.goodness_of_fit > 0.001
+
+
+def test_forged_reports_show(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    everybody = [draw_report(campaign, {"minutes": 90.0, "rides": 5.0, "cost": 25.0})
+                 for _ in range(3_000)]  # fmt: skip
+    forged = [type(report)(report.campaign, report.attribute, 3 * (i % 2), report.id)
+              for i, report in enumerate(everybody)]  # fmt: skip
+    service.batch(campaign, forged)
+    found = EstimatesModel.model_validate(service.call("GET", PATH).json())
+    for entry in found.attributes:
+        assert entry.goodness_of_fit is not None
+        assert entry.goodness_of_fit < 0.01
+
+
+def test_answers_are_kept_while_the_counts_are(
+    service: Service, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    people = simulate_people(campaign, 200, "normal", rng)
+    service.batch(campaign, list(people.reports(campaign)))
+    calls: list[int] = []
+    compute = module._compute
+
+    def counted(*arguments: Any) -> dict[str, Any]:
+        calls.append(1)
+        return compute(*arguments)
+
+    monkeypatch.setattr(module, "_compute", counted)
+    moment = [1000.0]
+    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
+    first = service.call("GET", PATH)
+    start = time.perf_counter()
+    assert service.call("GET", PATH).content == first.content
+    assert time.perf_counter() - start < 0.5
+    moment[0] += 3600
+    assert service.call("GET", PATH).content == first.content
+    assert len(calls) == 1
+    more = draw_report(campaign, people.person(0))
+    service.report(more)
+    assert service.call("GET", PATH).json()["reports"] == 200  # within a second of the last
+    moment[0] += 3600
+    assert service.call("GET", PATH).json()["reports"] == 201
+    assert len(calls) == 2
+    service.call("GET", f"{PATH}?level=0.9")
+    assert len(calls) == 3
+
+
+def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.Generator) -> None:
+    for name in DISTRIBUTIONS:
+        people = simulate_people(campaign, 500, name, rng)
+        assert len(people) == 500
+        for each in campaign.attributes:
+            values = people.values[each.name]
+            assert each.lower <= values.min() < values.max() <= each.upper
+    with pytest.raises(InvalidArgumentError, match="distribution"):
+        simulate_people(campaign, 500, "nothing", rng)
+
+
+def test_the_table_is_the_same_for_estimates(campaign: Campaign) -> None:
+    mechanism = TableMechanism.from_json(campaign.table.to_json())
+    assert mechanism.fingerprint == campaign.table.fingerprint
