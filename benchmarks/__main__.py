@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from benchmarks import analyst, core, designs, estimation, frames, mechanisms
+from benchmarks import analyst, collector, core, designs, estimation, frames, mechanisms
 
 
 def main() -> None:
     """Run all cases."""
     missed = 0
-    parts = (core, designs, mechanisms, estimation, frames, analyst)
+    parts = (core, designs, mechanisms, estimation, frames, analyst, collector)
     for case in chain.from_iterable(part.cases() for part in parts):
         mark = "ok" if case.reached else "MISSED"
         print(f"{case.name:45} {case.found:10.4g} {case.unit:20} goal {case.goal:<8g} {mark}")

@@ -13,8 +13,8 @@ from noutput.errors import NoutputError
 __all__ = ["main", "noutput"]
 
 _VERBS = (
-    "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "report",
-    "demo",
+    "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "serve",
+    "report", "simulate", "demo",
 )  # fmt: skip
 
 

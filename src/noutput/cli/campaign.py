@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli.campaign_store import backup_command, export_command, import_command
+
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
 
@@ -71,3 +73,8 @@ def _show(campaign: Campaign, target: Path) -> None:
         f"certified loss {table.privacy_loss()!r}\n"
         f"  fingerprint  {campaign.fingerprint}"
     )
+
+
+command.add_command(export_command)
+command.add_command(import_command)
+command.add_command(backup_command)
