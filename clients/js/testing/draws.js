@@ -1,0 +1,14 @@
+// Outputs for many inputs, for audits written in other languages. Reads {"campaign": text, "x":
+// [numbers of -1 to 1]} from standard input, draws each with its own word, and writes a list.
+import { readFileSync } from "node:fs";
+import { noutput } from "./module.js";
+
+const { campaign: text, x } = JSON.parse(readFileSync(0));
+const { table } = await noutput.readCampaign(text);
+const words = new Uint32Array(8192);
+const outputs = x.map((number, i) => {
+  const place = (2 * i) % words.length;
+  if (place === 0) crypto.getRandomValues(words);
+  return noutput.draw(table, number, words[place], words[place + 1]);
+});
+console.log(JSON.stringify(outputs));

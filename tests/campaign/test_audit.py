@@ -1,0 +1,54 @@
+"""The samplers of both clients pass the privacy audit, which a careless one does not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import noutput as no
+from noutput.campaign import Campaign
+from tests.campaign.examples import commute_campaign
+
+CLIENT = Path(__file__).parents[2] / "clients" / "js"
+NODE = shutil.which("node")
+SAMPLES = 20_000
+INPUTS = [-1.0, -0.3, 0.0, 0.5, 1.0]
+
+
+def python_sampler(campaign: Campaign) -> Any:
+    return lambda x, _rng: np.array([campaign.table.privatize(v) for v in x.tolist()])
+
+
+def javascript_sampler(campaign: Campaign) -> Any:
+    def sample(x: NDArray[np.float64], _rng: object) -> NDArray[np.int64]:
+        request = json.dumps({"campaign": campaign.to_json(), "x": x.tolist()})
+        done = subprocess.run(
+            [str(NODE), "testing/draws.js"], input=request, capture_output=True, text=True,
+            cwd=CLIENT, timeout=120, check=True,
+        )  # fmt: skip
+        return np.array(json.loads(done.stdout))
+
+    return sample
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_the_client_is_as_private_as_its_table(language: str) -> None:
+    if language == "javascript" and NODE is None:
+        pytest.skip("Node.js is not installed")
+    campaign = commute_campaign(epsilon=2.0)
+    make = python_sampler if language == "python" else javascript_sampler
+    found = no.audit(
+        make(campaign), 2.0, samples=SAMPLES, inputs=INPUTS, rng=np.random.default_rng(1)
+    )
+    assert found.passed
+    assert found.epsilon_lower_bound > 1.5
+    careless = make(commute_campaign(epsilon=2.4))
+    caught = no.audit(careless, 2.0, samples=SAMPLES, inputs=INPUTS, rng=np.random.default_rng(1))
+    assert not caught.passed
