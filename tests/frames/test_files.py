@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
-from noutput.frames import storage
+from noutput.frames import reading, storage
 from noutput.frames.files import ENGINES
 from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
@@ -88,6 +88,17 @@ def test_csv(tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
     assert pa_csv.read_csv(target).to_pydict() == expected.to_pydict()
     assert frames.tally_files(target) == frames.tally(expected, COLUMNS, five_outputs)
     assert (tmp_path / "reports.csv.noutput.json").exists()
+
+
+def test_line_breaks_within_quotes_make_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    monkeypatch.setattr(reading, "BLOCK", 100)
+    source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
+    note = "one\n0.25,two\n0.25,three\n0.25,four"
+    source.write_text("x,note\n" + f'0.5,"{note}"\n' * 200)
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, keep="note")
+    assert pq.read_table(target)["note"].to_pylist() == [note] * 200
 
 
 def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
