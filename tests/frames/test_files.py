@@ -18,6 +18,7 @@ from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
 
 COLUMNS = ["minutes", "rating"]
+RATING = {"rating": (1, 5)}
 MINUTES = {"minutes": (0.0, 180.0)}
 
 
@@ -137,6 +138,40 @@ def test_failures_leave_nothing_behind(
         frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
     with pytest.raises(InvalidArgumentError):
         frames.tally_files(target)
+
+
+def test_files_of_different_types_are_refused(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    """DuckDB would round the values to the first file's type, Spark would die."""
+    pq.write_table(pa.table({"rating": [1, 5]}), folder / "part-0.parquet")
+    pq.write_table(pa.table({"rating": [1.5, 4.5]}), folder / "part-2.parquet")
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine, "bounds": RATING}
+    with pytest.raises(InvalidArgumentError, match=r"part-2.*hold 'rating' as int64.*'double'"):
+        frames.privatize_files(folder, tmp_path / "reports", "rating", **options)
+    pq.write_table(pa.table({"other": [1]}), folder / "part-2.parquet")
+    with pytest.raises(InvalidArgumentError, match=r"columns must be in every file.*part-2"):
+        frames.privatize_files(folder, tmp_path / "reports", "rating", **options)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_engines_read_the_same_files_of_a_folder(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    for name in ("_more.parquet", ".more.parquet"):
+        pq.write_table(pa.table({"rating": [5]}), folder / name)
+    (folder / "_other").mkdir()
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine, "bounds": RATING}
+    target = tmp_path / "reports"
+    frames.privatize_files(folder, target, "rating", **options)
+    assert frames.tally_files(target)["rating"].total == 1000
+    (target / "_more.parquet").write_bytes(next(target.glob("[!_.]*.parquet")).read_bytes())
+    assert frames.tally_files(target, engine=engine)["rating"].total == 1000
+    for name in ("part-3.csv", "year=2026"):
+        (folder / name).mkdir()
+        with pytest.raises(InvalidArgumentError, match=f"neither folders nor other.*{name}"):
+            frames.privatize_files(folder, tmp_path / "again", "rating", **options)
+        (folder / name).rmdir()
 
 
 def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:

@@ -41,9 +41,6 @@ def parquet_batches(
     for file in files:
         # what is buffered ahead is kept until the file is closed: memory would grow with it
         with parquet.ParquetFile(file, pre_buffer=False) as opened:
-            missing = set(columns) - set(opened.schema_arrow.names)
-            if missing:
-                raise InvalidArgumentError("columns", f"be in every file, {file}", min(missing))
             for batch in opened.iter_batches(_ROWS, columns=list(columns)):
                 yield batch.select(list(columns))
                 done += batch.num_rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,43 @@ __all__ = [
 ]
 
 
-def parquet_files(source: Path, engine: str) -> list[str]:
-    """Return the Parquet file, or those of the folder in the order of their names."""
+def parquet_files(source: Path, engine: str, columns: Sequence[str] = ()) -> list[str]:
+    """Return the Parquet file, or those of the folder in the order of their names.
+
+    Every engine reads these and no others. Names that start with an underscore or a dot are
+    passed over. The wanted columns must have the same types in all files: engines would cast
+    them, each in its own way.
+    """
     if source.is_dir():
-        files = sorted(source.glob("*.parquet"))
-        if not files:
-            raise InvalidArgumentError("source", "hold files *.parquet", str(source))
-        return [str(file) for file in files]
+        found = sorted(path for path in source.iterdir() if path.name[0] not in "_.")
+        others = [path.name for path in found if path.suffix != ".parquet" or path.is_dir()]
+        if others or not found:
+            rule = "hold files *.parquet, and neither folders nor other files"
+            raise InvalidArgumentError("source", rule, others[0] if others else str(source))
+        files = [str(file) for file in found]
+        _check_types(files, columns)
+        return files
     if not source.exists():
         raise InvalidArgumentError("source", "be a file or a folder", str(source))
     if source.suffix == ".csv":
         raise InvalidArgumentError("source", f"be Parquet with the engine {engine!r}", str(source))
     return [str(source)]
+
+
+def _check_types(files: Sequence[str], columns: Sequence[str]) -> None:
+    read = need("pyarrow.parquet", "frames").read_schema
+    first = read(files[0])
+    for file in files[1:]:
+        schema = read(file)
+        for name in columns:
+            if name not in first.names:
+                continue  # the error about it lists the columns
+            if name not in schema.names:
+                raise InvalidArgumentError("columns", f"be in every file, {file}", name)
+            kind, found = first.field(name).type, schema.field(name).type
+            if found != kind:
+                rule = f"hold {name!r} as {kind}, as {Path(files[0]).name} does"
+                raise InvalidArgumentError(f"file {file!r}", rule, str(found))
 
 
 def _sidecar(path: Path) -> Path:
