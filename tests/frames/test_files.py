@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +138,7 @@ def test_failures_leave_nothing_behind(
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
         frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
-    with pytest.raises(InvalidArgumentError):
-        frames.tally_files(target)
+    assert list(tmp_path.iterdir()) == [source]
 
 
 def test_files_of_different_types_are_refused(
@@ -172,6 +173,68 @@ def test_engines_read_the_same_files_of_a_folder(
         with pytest.raises(InvalidArgumentError, match=f"neither folders nor other.*{name}"):
             frames.privatize_files(folder, tmp_path / "again", "rating", **options)
         (folder / name).rmdir()
+
+
+TARGETS = ("reports", "reports.parquet", "reports.csv")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_two_runs_on_one_target_do_not_meet(
+    name: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    target = tmp_path / name
+    first = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    second = frames.Recipe(five_outputs, ("x",), (Interval(0, 2),))
+    with storage.new_target(target, first) as place:
+        place.write_text("first")
+        with (
+            pytest.raises(InvalidArgumentError, match="target must not exist yet"),
+            storage.new_target(target, second) as other,
+        ):
+            other.write_text("second")
+            assert place.read_text() == "first"
+            _finish(target, first)
+            before = _listing(tmp_path)
+        assert _listing(tmp_path) == before
+        _remove(target)
+    written = target / "part-00000.parquet" if target.is_dir() else target
+    assert written.read_text() == "first"
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def _finish(target: Path, recipe: frames.Recipe) -> None:
+    """Do what another run does that is done first."""
+    with storage.new_target(target, recipe) as place:
+        place.write_text("winner")
+
+
+def _remove(target: Path) -> None:
+    for path in target.parent.glob(f"{target.name}*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _listing(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): path.read_text() for path in files if "second" not in path.read_text()}
+
+
+def test_file_systems_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    target = tmp_path / "reports.parquet"
+    _finish(target, recipe)
+    with (
+        pytest.raises(InvalidArgumentError, match="target must not exist yet"),
+        storage.new_target(tmp_path / "late.parquet", recipe) as place,
+    ):
+        place.write_text("second")
+        target.rename(tmp_path / "late.parquet")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["winner"]
 
 
 def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,10 +75,15 @@ def write_sidecar(target: Path, recipe: Recipe) -> None:
     _sidecar(target).write_text(recipe.to_json() + "\n", encoding="utf-8")
 
 
+def _taken(path: Path) -> InvalidArgumentError:
+    return InvalidArgumentError("target", "not exist yet", str(path))
+
+
 def _check_new(target: Path) -> None:
     """Refuse to write over what exists: reports are drawn once."""
-    if target.exists():
-        raise InvalidArgumentError("target", "not exist yet", str(target))
+    for path in (target, _sidecar(target)):
+        if path.exists():
+            raise _taken(path)
     if not target.parent.is_dir():
         raise InvalidArgumentError("target", "lie in a folder that exists", str(target))
 
@@ -84,10 +91,17 @@ def _check_new(target: Path) -> None:
 @contextmanager
 def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
     """Lend a folder to write to; it gets its recipe and its name when all went well."""
-    with _appearing(target) as partial:
+    _check_new(target)
+    with _partial(target) as partial:
         partial.mkdir()
         yield partial
         write_sidecar(partial, recipe)
+        try:
+            partial.rename(target)  # fails where the target is a file or a folder with files
+        except OSError:
+            if target.exists():
+                raise _taken(target) from None
+            raise
 
 
 @contextmanager
@@ -97,23 +111,49 @@ def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
         with new_folder(target, recipe) as folder:
             yield folder / "part-00000.parquet"
         return
-    with _appearing(target) as partial:
+    _check_new(target)
+    with _partial(target) as partial:
         yield partial
-        if target.suffix == ".csv":
-            write_sidecar(target, recipe)
+        if target.suffix == ".parquet":
+            _publish(partial, target)
+            return
+        sidecar = _sidecar(target)
+        with _partial(sidecar) as note:
+            note.write_text(recipe.to_json() + "\n", encoding="utf-8")
+            _publish(note, sidecar)
+        try:
+            _publish(partial, target)
+        except BaseException:
+            sidecar.unlink()
+            raise
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
-    """Lend a name beside the target that is renamed to it, or removed after a failure."""
-    _check_new(target)
-    partial = target.with_name(f".{target.name}.partial")
-    _remove(partial)
+def _partial(target: Path) -> Iterator[Path]:
+    """Lend a name beside the target that nobody else uses; what is left there is removed."""
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
         yield partial
-        partial.rename(target)
     finally:
         _remove(partial)
+
+
+def _publish(partial: Path, target: Path) -> None:
+    """Give a file its name, unless the name was taken meanwhile."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError:  # a file system without links: take the name first
+        try:
+            target.open("xb").close()
+        except FileExistsError:
+            raise _taken(target) from None
+        try:
+            partial.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
 
 
 def _remove(path: Path) -> None:
