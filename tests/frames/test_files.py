@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,47 +175,33 @@ def test_engines_read_the_same_files_of_a_folder(
         (folder / name).rmdir()
 
 
-TARGETS = ("reports", "reports.parquet", "reports.csv")
+def _write(
+    target: Path, recipe: frames.Recipe, text: str, meanwhile: Callable[[], object] = dict
+) -> None:
+    with storage.new_target(target, recipe) as place:
+        place.write_text(text)
+        meanwhile()
+        assert place.read_text() == text
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_two_runs_on_one_target_do_not_meet(
+def _texts(folder: Path) -> dict[str, str]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize("name", ["reports", "reports.parquet", "reports.csv"])
+def test_of_two_runs_on_one_target_the_first_to_end_wins(
     name: str, tmp_path: Path, five_outputs: TableMechanism
 ) -> None:
-    target = tmp_path / name
-    first = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
-    second = frames.Recipe(five_outputs, ("x",), (Interval(0, 2),))
-    with storage.new_target(target, first) as place:
-        place.write_text("first")
-        with (
-            pytest.raises(InvalidArgumentError, match="target must not exist yet"),
-            storage.new_target(target, second) as other,
-        ):
-            other.write_text("second")
-            assert place.read_text() == "first"
-            _finish(target, first)
-            before = _listing(tmp_path)
-        assert _listing(tmp_path) == before
-        _remove(target)
-    written = target / "part-00000.parquet" if target.is_dir() else target
-    assert written.read_text() == "first"
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-
-def _finish(target: Path, recipe: frames.Recipe) -> None:
-    """Do what another run does that is done first."""
-    with storage.new_target(target, recipe) as place:
-        place.write_text("winner")
-
-
-def _remove(target: Path) -> None:
-    for path in target.parent.glob(f"{target.name}*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _listing(folder: Path) -> dict[str, str]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path): path.read_text() for path in files if "second" not in path.read_text()}
+    target, expected = tmp_path / "run" / name, tmp_path / "expected" / name
+    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    other = frames.Recipe(five_outputs, ("x",), (Interval(0, 2),))
+    for path in (target, expected):
+        path.parent.mkdir()
+    _write(expected, recipe, "first")
+    with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
+        _write(target, other, "second", lambda: _write(target, recipe, "first"))
+    assert _texts(target.parent) == _texts(expected.parent)
 
 
 def test_file_systems_without_links(
@@ -227,14 +213,9 @@ def test_file_systems_without_links(
     monkeypatch.setattr(os, "link", refuse)
     recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
     target = tmp_path / "reports.parquet"
-    _finish(target, recipe)
-    with (
-        pytest.raises(InvalidArgumentError, match="target must not exist yet"),
-        storage.new_target(tmp_path / "late.parquet", recipe) as place,
-    ):
-        place.write_text("second")
-        target.rename(tmp_path / "late.parquet")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["winner"]
+    with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
+        _write(target, recipe, "second", lambda: _write(target, recipe, "first"))
+    assert _texts(tmp_path) == {"reports.parquet": "first"}
 
 
 def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:
