@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
-from noutput.frames import reading, storage
+from noutput.frames import reading, storage, streaming
 from noutput.frames.files import ENGINES
 from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
@@ -141,6 +142,21 @@ def test_failures_leave_nothing_behind(
     assert list(tmp_path.iterdir()) == [source]
 
 
+def test_a_failing_second_look_does_not_hide_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(streaming, "check", fail)
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
+    with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
+        frames.privatize_files(
+            source, tmp_path / "reports", "x", mechanism=five_outputs, engine="duckdb"
+        )
+
+
 def test_files_of_different_types_are_refused(
     engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
 ) -> None:
@@ -250,6 +266,21 @@ def test_a_tampered_recipe_is_refused(
     sidecar.unlink()
     with pytest.raises(InvalidArgumentError, match=r"come with its _noutput\.json"):
         frames.tally_files(target)
+
+
+def test_parts_of_another_recipe_are_refused(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    """Their columns have the same names: the mechanism is the same, the bounds are not."""
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine}
+    for upper in (180.0, 360.0):
+        bounds = {"minutes": (0.0, upper)}
+        frames.privatize_files(folder, tmp_path / f"{upper}", "minutes", bounds=bounds, **options)
+    (part, *_) = sorted((tmp_path / "360.0").glob("[!_.]*.parquet"))
+    shutil.copy(part, tmp_path / "180.0" / "part-9.parquet")
+    for reader in (engine, "arrow"):
+        with pytest.raises(InvalidArgumentError, match=r"file .*part-9.* made by the recipe"):
+            frames.tally_files(tmp_path / "180.0", engine=reader)
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def read_counts(
     with plain_errors():
         if engine == "spark":
             return _tally_spark(str(source), columns, mechanism, master)
-        recipe = read_recipe(source)
+        recipe = _folder_recipe(source)
         if engine == "arrow":
             parts = (
                 _tally(part, recipe, columns, mechanism)
@@ -176,6 +176,13 @@ def read_counts(
 def read_recipe(source: str | Path) -> Recipe:
     """Return how the reports of a file or folder were made; the mechanism is certified."""
     return storage.read_recipe(Path(source))
+
+
+def _folder_recipe(source: str | Path) -> Recipe:
+    """Return the recipe that all parts of a source were made by."""
+    recipe = read_recipe(source)
+    storage.check_parts(Path(source), recipe)
+    return recipe
 
 
 def _tally(
@@ -198,7 +205,13 @@ def _exact_rows(source: Path, recipe: Recipe) -> Iterator[None]:
         yield
     except InvalidArgumentError as error:
         if error.name.startswith("column ") and source.exists():
-            streaming.check(source, recipe)
+            try:
+                streaming.check(source, recipe)
+            except InvalidArgumentError as exact:
+                if exact.name.startswith("column "):
+                    raise exact from None
+            except Exception:  # noqa: BLE001, S110 (whatever it is, the first error tells more)
+                pass
         raise
 
 
@@ -247,7 +260,7 @@ def _tally_spark(
     master: str | None,
 ) -> tuple[Recipe, dict[str, Tally]]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
-    recipe = read_recipe(source) if _is_local(source) else None
+    recipe = _folder_recipe(source) if _is_local(source) else None
     files = _spark_files(source, recipe.result_names if recipe else ())
     with borrow_session(master) as session:
         frame = session.read.parquet(*files)

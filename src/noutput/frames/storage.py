@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 
 __all__ = [
+    "check_parts",
     "new_folder",
     "new_target",
     "parquet_files",
@@ -23,6 +25,8 @@ __all__ = [
     "spark_recipe",
     "write_sidecar",
 ]
+
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def parquet_files(source: Path, engine: str, columns: Sequence[str] = ()) -> list[str]:
@@ -174,6 +178,27 @@ def read_recipe(source: Path) -> Recipe:
         return Recipe.from_json(sidecar.read_text(encoding="utf-8"))
     schema = need("pyarrow.parquet", "frames").read_schema(source)
     return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
+
+
+def check_parts(source: Path, recipe: Recipe) -> None:
+    """Refuse a folder with a part that says it was made by another recipe than the folder's."""
+    if not source.is_dir():
+        return
+    read = need("pyarrow.parquet", "frames").read_schema
+    known = {recipe.to_json()}
+    for file in parquet_files(source, "arrow"):
+        for text in _recipes(read(file).metadata or {}) - known:
+            if Recipe.from_json(text) != recipe:
+                rule = f"be made by the recipe in {_sidecar(source).name}"
+                raise InvalidArgumentError(f"file {file!r}", rule, "another recipe")
+            known.add(text)
+
+
+def _recipes(metadata: dict[bytes, bytes]) -> set[str]:
+    """Return the recipes in the metadata of a Parquet file, also where Spark wrote it."""
+    found = {metadata[KEY.encode()].decode()} if KEY.encode() in metadata else set()
+    fields = json.loads(metadata.get(_SPARK_SCHEMA, b"{}")).get("fields", [])
+    return found | {field["metadata"][KEY] for field in fields if KEY in field["metadata"]}
 
 
 def spark_recipe(frame: Any) -> Recipe:
