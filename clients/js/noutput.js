@@ -165,6 +165,8 @@ const isAttribute = (value) =>
   value.lower < value.upper &&
   isFinite(value.upper - value.lower);
 
+const certified = new WeakSet(); // frozen, so what is drawn from is what was certified
+
 /** Read a campaign from JSON text, certify its table, and return it frozen. */
 export async function readCampaign(text) {
   const found = parse(text);
@@ -195,7 +197,9 @@ export async function readCampaign(text) {
     Uint8Array.from(table.fingerprint.match(/../g), (pair) => parseInt(pair, 16)),
   );
   expect(found.fingerprint === print, "fingerprint");
-  return freeze({ ...found, table, epsilon: table.epsilon });
+  const campaign = freeze({ ...found, table, epsilon: table.epsilon });
+  certified.add(campaign);
+  return campaign;
 }
 
 /** A person's side of a campaign; throws where the table may lose more than the policy allows. */
@@ -213,6 +217,7 @@ export class Client {
     const { epsilon, total, days } = this.#policy;
     const good = [epsilon, total, days].every((limit) => isFinite(limit) && limit > 0);
     need(good && storage, "policy", "positive epsilon, total, days and a storage are needed");
+    expect(certified.has(campaign), "origin: use readCampaign");
     const output = certify(campaign.table.weights, epsilon);
     need(output < 0, "privacy", `output ${output} may lose more than the policy's ${epsilon}`);
   }
@@ -230,10 +235,11 @@ export class Client {
   async submit(url, values, options) {
     const report = await this.report(values);
     const receipt = await send(url, report, options);
+    // It is counted, also where the ledger was cleared meanwhile, or is too full for the note.
     await this.#locked((entries) => {
       entries[report.campaign].sent = true;
       this.#save(entries);
-    });
+    }).catch(() => {});
     return { report, ...receipt };
   }
 
@@ -249,7 +255,7 @@ export class Client {
     const { fingerprint: campaign, attributes, table, epsilon, opens, closes } = this.#campaign;
     const now = this.#now();
     const open = now >= Date.parse(opens) && now < Date.parse(closes);
-    need(open, "closed", `the campaign is open from ${opens} until before ${closes}`);
+    need(open, "closed", `the campaign is open from ${opens} to ${closes}`);
     const { total, days } = this.#policy;
     const cost = Math.min(epsilon, this.#policy.epsilon);
     const spent = Object.values(entries)
@@ -304,7 +310,8 @@ export async function fetchCampaign(url, options) {
 export async function send(url, report, options) {
   const answer = await exchange(`${trim(url)}/reports`, JSON.stringify(report), MAX_ANSWER, options);
   const { accepted, repeated } = parse(answer);
-  need(accepted + repeated === 1, "delivery", "the server did not acknowledge the report");
+  const counted = [0, 1].includes(repeated) && accepted === 1 - repeated;
+  need(counted, "delivery", "the server acknowledges nothing");
   return { accepted, repeated };
 }
 

@@ -131,6 +131,8 @@ def test_one_column_a_row(tmp_path: Path, people: pa.Table, five_outputs: TableM
         low, high = column["mean"]["interval"]
         inner_low, inner_high = column["mean"]["respondents_interval"]
         assert low <= inner_low < inner_high <= high
+    alone = json.loads(run(target, "--column", "rating", "--json").output)
+    assert alone["columns"] == {"rating": found["rating"]}
 
 
 def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMechanism) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
-from noutput.frames import storage
+from noutput.frames import reading, storage, streaming
 from noutput.frames.files import ENGINES
 from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
 
 COLUMNS = ["minutes", "rating"]
+RATING = {"rating": (1, 5)}
 MINUTES = {"minutes": (0.0, 180.0)}
 
 
@@ -90,6 +94,17 @@ def test_csv(tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
     assert (tmp_path / "reports.csv.noutput.json").exists()
 
 
+def test_line_breaks_within_quotes_make_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    monkeypatch.setattr(reading, "BLOCK", 100)
+    source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
+    note = "one\n0.25,two\n0.25,three\n0.25,four"
+    source.write_text("x,note\n" + f'0.5,"{note}"\n' * 200)
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, keep="note")
+    assert pq.read_table(target)["note"].to_pylist() == [note] * 200
+
+
 def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
     source.write_text("a,b\n0.5,\n,0.25\n")
@@ -124,8 +139,99 @@ def test_failures_leave_nothing_behind(
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
         frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
-    with pytest.raises(InvalidArgumentError):
-        frames.tally_files(target)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_failing_second_look_does_not_hide_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(streaming, "check", fail)
+    source = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
+    with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
+        frames.privatize_files(
+            source, tmp_path / "reports", "x", mechanism=five_outputs, engine="duckdb"
+        )
+
+
+def test_files_of_different_types_are_refused(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    """DuckDB would round the values to the first file's type, Spark would die."""
+    pq.write_table(pa.table({"rating": [1, 5]}), folder / "part-0.parquet")
+    pq.write_table(pa.table({"rating": [1.5, 4.5]}), folder / "part-2.parquet")
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine, "bounds": RATING}
+    with pytest.raises(InvalidArgumentError, match=r"part-2.*hold 'rating' as int64.*'double'"):
+        frames.privatize_files(folder, tmp_path / "reports", "rating", **options)
+    pq.write_table(pa.table({"other": [1]}), folder / "part-2.parquet")
+    with pytest.raises(InvalidArgumentError, match=r"columns must be in every file.*part-2"):
+        frames.privatize_files(folder, tmp_path / "reports", "rating", **options)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_engines_read_the_same_files_of_a_folder(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    for name in ("_more.parquet", ".more.parquet"):
+        pq.write_table(pa.table({"rating": [5]}), folder / name)
+    (folder / "_other").mkdir()
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine, "bounds": RATING}
+    target = tmp_path / "reports"
+    frames.privatize_files(folder, target, "rating", **options)
+    assert frames.tally_files(target)["rating"].total == 1000
+    (target / "_more.parquet").write_bytes(next(target.glob("[!_.]*.parquet")).read_bytes())
+    assert frames.tally_files(target, engine=engine)["rating"].total == 1000
+    for name in ("part-3.csv", "year=2026"):
+        (folder / name).mkdir()
+        with pytest.raises(InvalidArgumentError, match=f"neither folders nor other.*{name}"):
+            frames.privatize_files(folder, tmp_path / "again", "rating", **options)
+        (folder / name).rmdir()
+
+
+def _write(
+    target: Path, recipe: frames.Recipe, text: str, meanwhile: Callable[[], object] = dict
+) -> None:
+    with storage.new_target(target, recipe) as place:
+        place.write_text(text)
+        meanwhile()
+        assert place.read_text() == text
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize("name", ["reports", "reports.parquet", "reports.csv"])
+def test_of_two_runs_on_one_target_the_first_to_end_wins(
+    name: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    target, expected = tmp_path / "run" / name, tmp_path / "expected" / name
+    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    other = frames.Recipe(five_outputs, ("x",), (Interval(0, 2),))
+    for path in (target, expected):
+        path.parent.mkdir()
+    _write(expected, recipe, "first")
+    with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
+        _write(target, other, "second", lambda: _write(target, recipe, "first"))
+    assert _texts(target.parent) == _texts(expected.parent)
+
+
+def test_file_systems_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    target = tmp_path / "reports.parquet"
+    with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
+        _write(target, recipe, "second", lambda: _write(target, recipe, "first"))
+    assert _texts(tmp_path) == {"reports.parquet": "first"}
 
 
 def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:
@@ -160,6 +266,21 @@ def test_a_tampered_recipe_is_refused(
     sidecar.unlink()
     with pytest.raises(InvalidArgumentError, match=r"come with its _noutput\.json"):
         frames.tally_files(target)
+
+
+def test_parts_of_another_recipe_are_refused(
+    engine: str, folder: Path, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    """Their columns have the same names: the mechanism is the same, the bounds are not."""
+    options: dict[str, Any] = {"mechanism": five_outputs, "engine": engine}
+    for upper in (180.0, 360.0):
+        bounds = {"minutes": (0.0, upper)}
+        frames.privatize_files(folder, tmp_path / f"{upper}", "minutes", bounds=bounds, **options)
+    (part, *_) = sorted((tmp_path / "360.0").glob("[!_.]*.parquet"))
+    shutil.copy(part, tmp_path / "180.0" / "part-9.parquet")
+    for reader in (engine, "arrow"):
+        with pytest.raises(InvalidArgumentError, match=r"file .*part-9.* made by the recipe"):
+            frames.tally_files(tmp_path / "180.0", engine=reader)
 
 
 @pytest.mark.parametrize(

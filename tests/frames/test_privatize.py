@@ -9,7 +9,9 @@ import pytest
 
 from noutput import Interval, InvalidArgumentError, TableMechanism, frames
 from noutput.frames.engine_errors import plain_errors
+from noutput.frames.engines import duckdb as duckdb_engine
 from noutput.frames.names import split_name
+from noutput.interval import UNIT
 from tests.frames.conftest import BOUNDS, Backend
 
 NAN = float("nan")
@@ -209,15 +211,45 @@ def test_a_relation_of_another_connection_is_explained(five_outputs: TableMechan
         frames.privatize(relation, "x", mechanism=five_outputs, connection=duckdb.connect())
 
 
-def test_pandas_keeps_its_index(five_outputs: TableMechanism) -> None:
+def test_pandas_leaves_out_index_and_attrs(five_outputs: TableMechanism) -> None:
+    """Only what is named in `keep` leaves, and an index is often a name or a number of people."""
     import pandas as pd
 
-    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [1, 2]}, index=["a", "b"])
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [1, 2]}, index=["ada", "bob"])
+    frame.attrs["source"] = "ada and bob"
     for keep in ((), ("y",)):
         result = frames.privatize(frame, "x", mechanism=five_outputs, keep=keep)
-        assert list(result.index) == ["a", "b"]
+        assert list(result.index) == [0, 1]
+        assert result.attrs == {}
         assert result.dtypes.iloc[-1] == np.uint8
-    assert list(frame.columns) == ["x", "y"]
+    assert list(frame.index) == ["ada", "bob"]
+    assert frame.attrs
+
+
+def test_long_results_need_the_name_attribute(
+    backend: Backend, five_outputs: TableMechanism
+) -> None:
+    table = pa.table({"attribute": [0.0], "x": [0.5]})
+    options: dict[str, Any] = {"mechanism": five_outputs, "layout": "long"}
+    for columns in (["attribute"], ["x", "attribute"]):
+        with pytest.raises(
+            InvalidArgumentError, match=r"columns must leave out names.*'attribute'"
+        ):
+            backend.privatize(table, columns, **options)
+    with pytest.raises(InvalidArgumentError, match=r"keep must leave out names.*'attribute'"):
+        backend.privatize(table, "x", keep="attribute", **options)
+
+
+def test_seeded_rows_may_come_with_gaps(five_outputs: TableMechanism) -> None:
+    """DuckDB may filter before it draws: the reports of the rows that stay are the same."""
+    table = pa.table({"x": np.linspace(-1, 1, 100)})
+    expected = frames.privatize(table, "x", mechanism=five_outputs, seed=5).column(0)
+    draw = duckdb_engine._function(frames.Recipe(five_outputs, ("x",), (UNIT,)), 5, ["c0"])
+    for rows in ([], [7], [1, 2, 3, 5, 8, 9], [99, 98, 4, 5, 0], list(range(100))):
+        numbers = pa.array(rows, pa.int64())
+        values = table["x"].take(numbers).combine_chunks()
+        drawn = draw(pa.StructArray.from_arrays([values, numbers], ["c0", "row"]))
+        assert drawn.field("c0").to_pylist() == expected.take(numbers).to_pylist()
 
 
 def test_pandas_objects(five_outputs: TableMechanism) -> None:

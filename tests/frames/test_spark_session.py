@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,22 @@ def test_a_running_session_is_lent_and_not_stopped(spark: Any) -> None:
     with sessions.borrow_session(None) as lent:
         assert lent is spark
     assert spark.range(3).count() == 3
+
+
+def test_a_session_of_another_thread_is_not_stopped(spark: Any) -> None:
+    def borrow() -> bool:
+        with sessions.borrow_session(None) as lent:
+            return lent is spark
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(borrow).result()
+    assert spark.range(3).count() == 3
+
+
+def test_another_master_than_the_running_one_is_refused(spark: Any) -> None:
+    assert frames.spark_session("local[2,2]") is spark
+    with pytest.raises(InvalidArgumentError, match=r"master must be local\[2,2\].*'local\[1\]'"):
+        frames.spark_session("local[1]")
 
 
 def test_missing_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -45,6 +45,18 @@ test("the person's policy decides, not the campaign's claim", async () => {
   assert.equal(storage.entries.size, 0);
 });
 
+test("only what was certified is drawn from", async () => {
+  const certain = commute.table.thresholds.map((row) => row.map((_, i) => (i ? 2 ** 32 : 0)));
+  const thresholds = { ...commute, table: { ...commute.table, thresholds: certain } };
+  for (const forged of [thresholds, { ...commute, epsilon: 0 }, JSON.parse(JSON.stringify(commute))]) {
+    assert.throws(() => new Client(forged, { storage: memory(), policy, now }), {
+      code: "document", message: /readCampaign/,
+    });
+  }
+  assert.throws(() => commute.table.thresholds[0].fill(0), TypeError);
+  assert.throws(() => commute.table.weights[0].fill(0), TypeError);
+});
+
 test("the total of a period is capped, and returns when it has passed", async () => {
   const storage = memory();
   const days = (count) => () => now() + count * 864e5;

@@ -78,6 +78,18 @@ test("a report that could not be sent is sent later, the same", async () => {
   });
 });
 
+test("a storage that was cleared meanwhile does not fail what was sent", async () => {
+  const storage = memory();
+  await served([counted], async (url) => {
+    const fetch = (...request) => {
+      storage.entries.clear();
+      return globalThis.fetch(...request);
+    };
+    assert.equal((await newClient(storage).submit(url, 42, { ...shortNap, fetch })).accepted, 1);
+    assert.equal(storage.entries.size, 0);
+  });
+});
+
 test("Retry-After is honored up to a minute", async () => {
   const waits = [];
   const sleep = async (time) => void waits.push(time);
@@ -115,7 +127,9 @@ test("endless, silent and foolish servers are given up", async () => {
     await assert.rejects(send(url, report, options), { code: "delivery", message: /no answer/ });
     assert.equal(seen.length, 2);
   });
-  for (const body of ["", "[]", "null", "{}", '{"accepted":0,"repeated":0}']) {
+  for (const body of ["", "[]", "null", "{}", '{"accepted":0,"repeated":0}',
+    '{"accepted":2,"repeated":-1}', '{"accepted":-1,"repeated":2}',
+    '{"accepted":0.5,"repeated":0.5}', '{"accepted":true,"repeated":false}']) {
     await served([{ body }], async (url) => {
       await assert.rejects(send(url, report), { code: "delivery", message: /acknowledge/ });
     });

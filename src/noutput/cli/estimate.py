@@ -63,7 +63,12 @@ def command(
 
     with plain_failures(source):
         recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
-    found = _summaries(recipe, tallies, method, bins, level)
+        everyone = tallies
+        if recipe.one_per_row and len(tallies) < len(recipe.columns):
+            _, everyone = frames.read_counts(source, None, engine=engine, master=master)
+    # who was drawn for another column is one of the people all the same
+    people = sum(tally.total for tally in everyone.values()) if recipe.one_per_row else None
+    found = _summaries(recipe, tallies, people, method, bins, level)
     if plot_path:
         from noutput.cli.distribution_figure import draw_distributions
 
@@ -80,7 +85,12 @@ def command(
 
 
 def _summaries(
-    recipe: Recipe, tallies: dict[str, Tally], method: str, bins: int, level: float
+    recipe: Recipe,
+    tallies: dict[str, Tally],
+    people: int | None,
+    method: str,
+    bins: int,
+    level: float,
 ) -> dict[str, Summary]:
     from noutput.cli.summary import summarize
     from noutput.errors import InvalidArgumentError
@@ -90,8 +100,6 @@ def _summaries(
         if tally.total < 2:
             rule = "be at least two"
             raise InvalidArgumentError(f"reports of column {name!r}", rule, tally.total)
-        # who was drawn for another column is one of the people all the same
-        people = sum(t.total for t in tallies.values()) if recipe.one_per_row else None
         found[name] = summarize(
             recipe.mechanism,
             tally,

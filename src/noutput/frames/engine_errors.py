@@ -29,6 +29,7 @@ def engine_errors() -> tuple[type[Exception], ...]:
         ("pyarrow", "ArrowException"),
         ("duckdb", "Error"),
         ("pyspark.errors", "PySparkException"),
+        ("py4j.protocol", "Py4JError"),
     )
     return tuple(getattr(sys.modules[home], name) for home, name in homes if home in sys.modules)
 

@@ -158,7 +158,7 @@ def read_counts(
     with plain_errors():
         if engine == "spark":
             return _tally_spark(str(source), columns, mechanism, master)
-        recipe = read_recipe(source)
+        recipe = _folder_recipe(source)
         if engine == "arrow":
             parts = (
                 _tally(part, recipe, columns, mechanism)
@@ -169,13 +169,20 @@ def read_counts(
                 total = {name: total[name] + count for name, count in part.items()}
             return recipe, total
         with need("duckdb", "duckdb").connect() as connection:
-            files = storage.parquet_files(Path(source), engine)
+            files = storage.parquet_files(Path(source), engine, recipe.result_names)
             return recipe, _tally(connection.read_parquet(files), recipe, columns, mechanism)
 
 
 def read_recipe(source: str | Path) -> Recipe:
     """Return how the reports of a file or folder were made; the mechanism is certified."""
     return storage.read_recipe(Path(source))
+
+
+def _folder_recipe(source: str | Path) -> Recipe:
+    """Return the recipe that all parts of a source were made by."""
+    recipe = read_recipe(source)
+    storage.check_parts(Path(source), recipe)
+    return recipe
 
 
 def _tally(
@@ -198,14 +205,20 @@ def _exact_rows(source: Path, recipe: Recipe) -> Iterator[None]:
         yield
     except InvalidArgumentError as error:
         if error.name.startswith("column ") and source.exists():
-            streaming.check(source, recipe)
+            try:
+                streaming.check(source, recipe)
+            except InvalidArgumentError as exact:
+                if exact.name.startswith("column "):
+                    raise exact from None
+            except Exception:  # noqa: BLE001, S110 (whatever it is, the first error tells more)
+                pass
         raise
 
 
 def _privatize_duckdb(
     source: Path, target: Path, recipe: Recipe, keep: Sequence[str], seed: int | None
 ) -> None:
-    files = storage.parquet_files(source, "duckdb")
+    files = storage.parquet_files(source, "duckdb", [*recipe.columns, *keep])
     if target.suffix == ".csv":
         raise InvalidArgumentError("target", "be Parquet with the engine 'duckdb'", str(target))
     with (
@@ -227,12 +240,11 @@ def _privatize_spark(
     seed: int | None,
     master: str | None,
 ) -> None:
-    if _is_local(source) and not Path(source).is_dir():
-        storage.parquet_files(Path(source), "spark")
+    files = _spark_files(source, [*recipe.columns, *keep])
     if Path(target).suffix in {".parquet", ".csv"}:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
     with borrow_session(master) as session:
-        people = session.read.parquet(_address(source))
+        people = session.read.parquet(*files)
         reports = run_recipe(people, recipe, keep=keep, seed=seed)
         if _is_local(target):
             with storage.new_folder(Path(target), recipe) as place:
@@ -248,11 +260,19 @@ def _tally_spark(
     master: str | None,
 ) -> tuple[Recipe, dict[str, Tally]]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
-    recipe = read_recipe(source) if _is_local(source) else None
+    recipe = _folder_recipe(source) if _is_local(source) else None
+    files = _spark_files(source, recipe.result_names if recipe else ())
     with borrow_session(master) as session:
-        frame = session.read.parquet(_address(source))
+        frame = session.read.parquet(*files)
         found = recipe or storage.spark_recipe(frame)
         return found, _tally(frame, found, columns, mechanism)
+
+
+def _spark_files(source: str, columns: Sequence[str]) -> list[str]:
+    """Return what Spark reads: of a local folder the files that every engine would read."""
+    if not _is_local(source):
+        return [source]
+    return [_address(file) for file in storage.parquet_files(Path(source), "spark", columns)]
 
 
 def _is_local(path: str) -> bool:

@@ -51,8 +51,8 @@ def privatize(
     bounds : mapping of str to Interval or pair of numbers, optional
         The bounds of each column in its own units; [-1, 1] where none are given.
     keep : str or sequence of str
-        Columns that are passed on as they are. **All others are left out.** A pandas frame also
-        keeps its index.
+        Columns that are passed on as they are. **All others are left out**, and so are the index
+        and the ``attrs`` of a pandas frame: the rows of the result are numbered from 0.
     clip : bool
         Move values outside the bounds to the nearer end instead of refusing them.
     skip_missing : bool
@@ -185,13 +185,21 @@ def check_columns(schema: Any, recipe: Recipe, keep: Sequence[str]) -> None:
         for name in names:
             if name not in schema:
                 raise InvalidArgumentError(argument, f"name columns of {list(schema)}", name)
-    for name in keep:
-        if name in recipe.columns:
-            raise InvalidArgumentError("keep", "leave out the private columns", name)
-        if name in recipe.result_names:
-            raise InvalidArgumentError("keep", "leave out names that the result needs", name)
+    _check_clashes(recipe, keep)
     for name in recipe.columns:
         kind = schema[name]
         # Object and Unknown are decided by the values: decimals of pandas, columns of nulls
         if not (kind.is_numeric() or isinstance(kind, nw.Object | nw.Unknown)):
             raise InvalidArgumentError(f"column {name!r}", "hold numbers", str(kind))
+
+
+def _check_clashes(recipe: Recipe, keep: Sequence[str]) -> None:
+    for name in keep:
+        if name in recipe.columns:
+            raise InvalidArgumentError("keep", "leave out the private columns", name)
+    # before reports are brought into the long form they have the names of their columns
+    inner = recipe.columns if recipe.layout == "long" else ()
+    for argument, names in (("columns", inner), ("keep", keep)):
+        for name in names:
+            if name in recipe.result_names:
+                raise InvalidArgumentError(argument, "leave out names that the result needs", name)

@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[float], None]
 Source: TypeAlias = Path | BinaryIO
 
 _ROWS = 1 << 18  # rows a batch, and a row group of what is written
-_BLOCK = 1 << 23  # bytes of CSV parsed at once
+BLOCK = 1 << 23  # bytes of CSV parsed at once
 _LINE = re.compile(r"Row #(\d+)")
 _VALUE = re.compile(r"invalid value '(.*)'")
 
@@ -41,9 +41,6 @@ def parquet_batches(
     for file in files:
         # what is buffered ahead is kept until the file is closed: memory would grow with it
         with parquet.ParquetFile(file, pre_buffer=False) as opened:
-            missing = set(columns) - set(opened.schema_arrow.names)
-            if missing:
-                raise InvalidArgumentError("columns", f"be in every file, {file}", min(missing))
             for batch in opened.iter_batches(_ROWS, columns=list(columns)):
                 yield batch.select(list(columns))
                 done += batch.num_rows
@@ -69,7 +66,7 @@ def csv_input(source: Source) -> tuple[list[str], Any]:
     except (UnicodeDecodeError, csv.Error):
         rule = "be CSV text with a header"
         raise InvalidArgumentError(source_name(source), rule, b"".join(lines)) from None
-    return header, io.BufferedReader(_Rejoined(b"".join(lines), source), _BLOCK)
+    return header, io.BufferedReader(_Rejoined(b"".join(lines), source), BLOCK)
 
 
 class _Rejoined(io.RawIOBase):
@@ -114,8 +111,10 @@ def csv_batches(
             stream,
             reader.open_csv(
                 stream,
-                read_options=reader.ReadOptions(block_size=_BLOCK),
-                parse_options=reader.ParseOptions(ignore_empty_lines=len(header) > 1),
+                read_options=reader.ReadOptions(block_size=BLOCK),
+                parse_options=reader.ParseOptions(
+                    newlines_in_values=True, ignore_empty_lines=len(header) > 1
+                ),
                 convert_options=reader.ConvertOptions(
                     column_types=kinds, include_columns=list(kinds)
                 ),

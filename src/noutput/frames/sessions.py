@@ -31,7 +31,7 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
     MissingExtraError
         If pyspark is not installed.
     InvalidArgumentError
-        If there is no Java on this machine.
+        If there is no Java on this machine, or a session runs with another master.
 
     Notes
     -----
@@ -43,6 +43,10 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
     for package in ("pandas", "pyarrow"):
         need(package, "spark")
     _check_java()
+    context = _running()
+    if context is not None and master not in (None, context.master):
+        rule = f"be {context.master}, where a session runs already, or None"
+        raise InvalidArgumentError("master", rule, master)
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.appName("noutput")
@@ -56,13 +60,20 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
 @contextmanager
 def borrow_session(master: str | None) -> Iterator[Any]:
     """Lend the running session, or one that is stopped afterwards."""
-    running = need("pyspark.sql", "spark").SparkSession.getActiveSession()
+    active = need("pyspark.sql", "spark").SparkSession.getActiveSession()
+    running = _running() or active
     session = spark_session(master)
     try:
         yield session
     finally:
         if running is None:
             session.stop()
+
+
+def _running() -> Any:
+    """Return the process's Spark context, whichever thread made it, or None."""
+    # sessions are active in one thread; there is no public way to ask for the context
+    return need("pyspark", "spark").SparkContext._active_spark_context  # noqa: SLF001
 
 
 def _check_java() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 
 __all__ = [
+    "check_parts",
     "new_folder",
     "new_target",
     "parquet_files",
@@ -22,19 +26,46 @@ __all__ = [
     "write_sidecar",
 ]
 
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
-def parquet_files(source: Path, engine: str) -> list[str]:
-    """Return the Parquet file, or those of the folder in the order of their names."""
+
+def parquet_files(source: Path, engine: str, columns: Sequence[str] = ()) -> list[str]:
+    """Return the Parquet file, or those of the folder in the order of their names.
+
+    Every engine reads these and no others. Names that start with an underscore or a dot are
+    passed over. The wanted columns must have the same types in all files: engines would cast
+    them, each in its own way.
+    """
     if source.is_dir():
-        files = sorted(source.glob("*.parquet"))
-        if not files:
-            raise InvalidArgumentError("source", "hold files *.parquet", str(source))
-        return [str(file) for file in files]
+        found = sorted(path for path in source.iterdir() if path.name[0] not in "_.")
+        others = [path.name for path in found if path.suffix != ".parquet" or path.is_dir()]
+        if others or not found:
+            rule = "hold files *.parquet, and neither folders nor other files"
+            raise InvalidArgumentError("source", rule, others[0] if others else str(source))
+        files = [str(file) for file in found]
+        _check_types(files, columns)
+        return files
     if not source.exists():
         raise InvalidArgumentError("source", "be a file or a folder", str(source))
     if source.suffix == ".csv":
         raise InvalidArgumentError("source", f"be Parquet with the engine {engine!r}", str(source))
     return [str(source)]
+
+
+def _check_types(files: Sequence[str], columns: Sequence[str]) -> None:
+    read = need("pyarrow.parquet", "frames").read_schema
+    first = read(files[0])
+    for file in files[1:]:
+        schema = read(file)
+        for name in columns:
+            if name not in first.names:
+                continue  # the error about it lists the columns
+            if name not in schema.names:
+                raise InvalidArgumentError("columns", f"be in every file, {file}", name)
+            kind, found = first.field(name).type, schema.field(name).type
+            if found != kind:
+                rule = f"hold {name!r} as {kind}, as {Path(files[0]).name} does"
+                raise InvalidArgumentError(f"file {file!r}", rule, str(found))
 
 
 def _sidecar(path: Path) -> Path:
@@ -48,10 +79,15 @@ def write_sidecar(target: Path, recipe: Recipe) -> None:
     _sidecar(target).write_text(recipe.to_json() + "\n", encoding="utf-8")
 
 
+def _taken(path: Path) -> InvalidArgumentError:
+    return InvalidArgumentError("target", "not exist yet", str(path))
+
+
 def _check_new(target: Path) -> None:
     """Refuse to write over what exists: reports are drawn once."""
-    if target.exists():
-        raise InvalidArgumentError("target", "not exist yet", str(target))
+    for path in (target, _sidecar(target)):
+        if path.exists():
+            raise _taken(path)
     if not target.parent.is_dir():
         raise InvalidArgumentError("target", "lie in a folder that exists", str(target))
 
@@ -59,10 +95,17 @@ def _check_new(target: Path) -> None:
 @contextmanager
 def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
     """Lend a folder to write to; it gets its recipe and its name when all went well."""
-    with _appearing(target) as partial:
+    _check_new(target)
+    with _partial(target) as partial:
         partial.mkdir()
         yield partial
         write_sidecar(partial, recipe)
+        try:
+            partial.rename(target)  # fails where the target is a file or a folder with files
+        except OSError:
+            if target.exists():
+                raise _taken(target) from None
+            raise
 
 
 @contextmanager
@@ -72,23 +115,49 @@ def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
         with new_folder(target, recipe) as folder:
             yield folder / "part-00000.parquet"
         return
-    with _appearing(target) as partial:
+    _check_new(target)
+    with _partial(target) as partial:
         yield partial
-        if target.suffix == ".csv":
-            write_sidecar(target, recipe)
+        if target.suffix == ".parquet":
+            _publish(partial, target)
+            return
+        sidecar = _sidecar(target)
+        with _partial(sidecar) as note:
+            note.write_text(recipe.to_json() + "\n", encoding="utf-8")
+            _publish(note, sidecar)
+        try:
+            _publish(partial, target)
+        except BaseException:
+            sidecar.unlink()
+            raise
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
-    """Lend a name beside the target that is renamed to it, or removed after a failure."""
-    _check_new(target)
-    partial = target.with_name(f".{target.name}.partial")
-    _remove(partial)
+def _partial(target: Path) -> Iterator[Path]:
+    """Lend a name beside the target that nobody else uses; what is left there is removed."""
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
         yield partial
-        partial.rename(target)
     finally:
         _remove(partial)
+
+
+def _publish(partial: Path, target: Path) -> None:
+    """Give a file its name, unless the name was taken meanwhile."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError:  # a file system without links: take the name first
+        try:
+            target.open("xb").close()
+        except FileExistsError:
+            raise _taken(target) from None
+        try:
+            partial.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
 
 
 def _remove(path: Path) -> None:
@@ -109,6 +178,27 @@ def read_recipe(source: Path) -> Recipe:
         return Recipe.from_json(sidecar.read_text(encoding="utf-8"))
     schema = need("pyarrow.parquet", "frames").read_schema(source)
     return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
+
+
+def check_parts(source: Path, recipe: Recipe) -> None:
+    """Refuse a folder with a part that says it was made by another recipe than the folder's."""
+    if not source.is_dir():
+        return
+    read = need("pyarrow.parquet", "frames").read_schema
+    known = {recipe.to_json()}
+    for file in parquet_files(source, "arrow"):
+        for text in _recipes(read(file).metadata or {}) - known:
+            if Recipe.from_json(text) != recipe:
+                rule = f"be made by the recipe in {_sidecar(source).name}"
+                raise InvalidArgumentError(f"file {file!r}", rule, "another recipe")
+            known.add(text)
+
+
+def _recipes(metadata: dict[bytes, bytes]) -> set[str]:
+    """Return the recipes in the metadata of a Parquet file, also where Spark wrote it."""
+    found = {metadata[KEY.encode()].decode()} if KEY.encode() in metadata else set()
+    fields = json.loads(metadata.get(_SPARK_SCHEMA, b"{}")).get("fields", [])
+    return found | {field["metadata"][KEY] for field in fields if KEY in field["metadata"]}
 
 
 def spark_recipe(frame: Any) -> Recipe:

@@ -56,7 +56,8 @@ def read(source: Path, columns: Sequence[str]) -> Iterator[Any]:
         kinds = {name: pa.string() if name == ATTRIBUTE else pa.uint8() for name in columns}
         batches = reading.csv_batches(str(source), *reading.csv_input(source), kinds)
     else:
-        batches = reading.parquet_batches(storage.parquet_files(source, "arrow"), columns)
+        files = storage.parquet_files(source, "arrow", columns)
+        batches = reading.parquet_batches(files, columns)
     yield from map(pa.table, batches)
 
 
@@ -106,9 +107,10 @@ def _open(
         name = reading.source_name(source)
         batches = reading.csv_batches(name, header, stream, kinds, progress)
     else:
-        files = storage.parquet_files(source, "arrow")
+        wanted = [*recipe.columns, *keep]
+        files = storage.parquet_files(source, "arrow", wanted)
         schema = need("pyarrow.parquet", "frames").read_schema(files[0])
-        batches = reading.parquet_batches(files, [*recipe.columns, *keep], progress)
+        batches = reading.parquet_batches(files, wanted, progress)
     check_columns(open_frame(schema.empty_table()).collect_schema(), recipe, keep)
     yield from batches
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from noutput.frames.extras import need
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.frames.recipe import Recipe
 
 __all__ = ["privatize", "unpivot"]
@@ -103,14 +106,22 @@ def _function(recipe: Recipe, seed: int | None, fields: list[str]) -> Any:
     def draw(rows: Any) -> Any:
         batch = rows.combine_chunks() if isinstance(rows, pa.ChunkedArray) else rows
         arrays = [batch.field(name) for name in fields]
-        place = Place(None) if seed is None else Place(_first_row(batch.field("row")))
-        return pa.StructArray.from_arrays(draw_reports(recipe, arrays, place, seed), fields)
+        if seed is None:
+            reports = draw_reports(recipe, arrays, Place(None))
+        else:
+            numbers = batch.field("row").to_numpy()
+            runs = [
+                draw_reports(recipe, [array[run] for array in arrays], place, seed)
+                for run, place in _runs(numbers)
+            ]
+            reports = [pa.concat_arrays(pieces) for pieces in zip(*runs, strict=True)]
+        return pa.StructArray.from_arrays(reports, fields)
 
     return draw
 
 
-def _first_row(rows: Any) -> int:
-    numbers = rows.to_numpy()
-    if np.any(np.diff(numbers) != 1):
-        raise RuntimeError("DuckDB gave the rows of a seeded batch out of order")
-    return int(numbers[0]) if numbers.size else 0
+def _runs(numbers: NDArray[np.int64]) -> Iterator[tuple[slice, Place]]:
+    """Yield the runs of rows that follow each other: a later filter may leave gaps."""
+    ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
+    for start, end in pairwise([0, *ends]):
+        yield slice(start, end), Place(int(numbers[start]) if end else 0)

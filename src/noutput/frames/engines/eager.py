@@ -48,7 +48,8 @@ def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
 
 def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
     pd = need("pandas", "pandas")
-    result = frame[list(kept.columns)].copy()
+    result = frame[list(kept.columns)].reset_index(drop=True)
+    result.attrs = {}
     for name, array in reports.items():
         values = array.combine_chunks()
         if recipe.has_gaps:
