@@ -267,3 +267,10 @@ def test_progress_ends_at_one(tmp_path: Path, people: Any, five_outputs: TableMe
         )
         assert seen == sorted(seen)
         assert seen[-1] == 1.0
+
+
+def test_csv_in_another_encoding_is_named(tmp_path: Path, table: Path) -> None:
+    source = tmp_path / "people.csv"
+    source.write_bytes("minutes,ort\n5,Köln\n".encode("latin-1"))
+    done = run(source, *MINUTES, "--table", table, "-o", tmp_path / "reports.parquet")
+    assert "must be CSV text in UTF-8" in message(done)

@@ -51,8 +51,12 @@ def parquet_batches(
 def csv_input(source: Source) -> tuple[list[str], Any]:
     """Open CSV, and return its header and a stream that still starts with the header."""
     if isinstance(source, Path):
-        with source.open(newline="", encoding="utf-8-sig") as file:
-            header = next(csv.reader(file), [])
+        try:
+            with source.open(newline="", encoding="utf-8-sig") as file:
+                header = next(csv.reader(file), [])
+        except (UnicodeDecodeError, csv.Error) as error:
+            rule = "be CSV text in UTF-8 with a header"
+            raise InvalidArgumentError(f"file {str(source)!r}", rule, str(error)) from None
         return header, need("pyarrow", "frames").OSFile(str(source))
     lines: list[bytes] = []
 
@@ -111,7 +115,8 @@ def csv_batches(
             stream,
             reader.open_csv(
                 stream,
-                read_options=reader.ReadOptions(block_size=BLOCK),
+                # several threads would lose count of the lines, which errors name
+                read_options=reader.ReadOptions(block_size=BLOCK, use_threads=False),
                 parse_options=reader.ParseOptions(
                     newlines_in_values=True, ignore_empty_lines=len(header) > 1
                 ),
