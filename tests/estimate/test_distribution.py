@@ -156,6 +156,9 @@ class Certain:
         share = (np.asarray(x, np.float64) + 1.0) / 2.0
         return np.stack([share, 0.0 * share, 1.0 - share], axis=-1)
 
+    def corners(self) -> Array:
+        return np.array([-1.0, 1.0])
+
 
 @pytest.mark.parametrize("method", methods.METHODS)
 def test_impossible_outputs_are_harmless_until_counted(method: str) -> None:

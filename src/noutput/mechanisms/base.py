@@ -76,5 +76,8 @@ class Channel(Mechanism, Protocol):
     def probabilities(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (cells,)``."""
 
+    def corners(self) -> NDArray[np.float64]:
+        """Return inputs of which the row of `probabilities` of every other one is a mixture."""
+
     def transition(self, bins: int = 64) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, cells)."""

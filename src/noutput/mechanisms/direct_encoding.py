@@ -160,6 +160,10 @@ class DirectEncoding(FrequencyOracle):
         """Return P(report | x), of shape ``x.shape + (bins,)``."""
         return self._spread(np.eye(self.bins)[bin_of(unit_array(x), self.bins)])
 
+    def corners(self) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` are all there are: one a bin."""
+        return middles(self.bins)
+
     def transition(self, bins: int = 64) -> NDArray[np.float64]:
         """Return P(report | x uniform in a bin), of shape (bins, own bins)."""
         return self._spread(overlaps(_checks.whole("bins", bins, 1, 1 << 16), self.bins))

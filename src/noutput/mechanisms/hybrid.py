@@ -204,6 +204,13 @@ class Hybrid:
             self.duchi.probabilities(x), self.piecewise.probabilities(x, output_bins)
         )
 
+    def corners(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` span all others: Piecewise's.
+
+        Duchi's rows are linear in x from -1 to 1.
+        """
+        return self.piecewise.corners(output_bins)
+
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, 2 + output_bins).
 

@@ -259,6 +259,16 @@ class WindowMechanism:
         overlap = np.clip(edges - left, 0.0, 2.0 * self.half_width)
         return self._mass(edges, np.diff(overlap, axis=-1))
 
+    def corners(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` span all others.
+
+        Rows are linear in x between those x at which an end of the window meets the edge of an
+        output bin.
+        """
+        edges = self.edges(output_bins)
+        bends = np.concatenate([edges - self.half_width, edges + self.half_width]) / self.slope
+        return np.unique(np.clip(bends, -1.0, 1.0))  # the first and last edge give -1 and 1
+
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         r"""Return P(report in output bin | x uniform in a bin), of shape (bins, output_bins).
 
