@@ -48,6 +48,7 @@ from noutput.estimate import maximum
 from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw
+from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
     from noutput.tally import Tally
@@ -112,6 +113,7 @@ def goodness_of_fit(
     0.005
     """
     size = _checks.whole("replicates", replicates, 1, 1 << 20)
+    check_channel(mechanism, "fingerprint", "probabilities", "corners")
     rows = mechanism.probabilities(mechanism.corners())  # their hull holds all honest causes
     check_tally(mechanism, tally, rows.shape[1])
     counts = Counts.of([tally])

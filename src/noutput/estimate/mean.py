@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.channel import check_tally
+from noutput.estimate.channel import check_table, check_tally
 from noutput.estimate.spread import spread_of_inputs
 from noutput.interval import UNIT, Interval
 
@@ -153,6 +153,7 @@ def estimate_mean(
     >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), no.Interval(0, 10)).value
     10.0
     """
+    check_table(mechanism)
     check_tally(mechanism, tally, mechanism.n_outputs)
     n = tally.total
     if n < 2:
