@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
 from noutput.cli.estimate import command
+from noutput.estimate import gaussian
 
 COLUMNS = ["minutes", "rating"]
 BOUNDS = {"minutes": (0.0, 180.0), "rating": (1.0, 5.0)}
@@ -141,6 +142,15 @@ def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMec
     frames.privatize_files(source, target, "x", mechanism=five_outputs)
     target.write_text(f'"{name}"\n' + "4\n" * 2_000 + "0\n" * 1_000 + "2\n" * 3_000)
     assert "LIKELY" in run(target).output
+
+
+def test_a_fit_that_did_not_converge_is_named(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "Warning: the fit of the distribution (gp) did not converge"
+    assert line not in run(reports, "--column", "minutes").output
+    monkeypatch.setattr(gaussian, "MAX_ITERATIONS", 1)
+    assert line in run(reports, "--column", "minutes").output
 
 
 def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechanism) -> None:

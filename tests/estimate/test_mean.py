@@ -137,3 +137,12 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
         estimate.interval(kind="exact")
     with pytest.raises(InvalidArgumentError, match="of"):
         estimate.interval(of="everybody")
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_reports_that_all_agree_are_not_certain(place: int, five_outputs: TableMechanism) -> None:
+    counts = tuple(7 * (index == place) for index in range(5))
+    found = no.estimate_mean(five_outputs, no.Tally(five_outputs.fingerprint, counts))
+    least = (float(five_outputs.variance(five_outputs.knots).min()) / 7) ** 0.5
+    assert found.standard_error == pytest.approx(least)
+    assert found.respondents_error == pytest.approx(least)

@@ -129,6 +129,11 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
     for label, figure in summary.figures.items():
         click.echo(f"{label:20} {figure.text()}")
     click.echo(f"{'Forged reports':20} {summary.honesty}")
+    if not summary.distribution.converged:
+        click.echo(
+            f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
+            f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
+        )
     click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
     edges = round_edges(bounds.lower, bounds.upper)
     shares = np.diff(np.asarray(summary.distribution.cdf(edges))).tolist()
