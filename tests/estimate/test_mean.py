@@ -146,3 +146,15 @@ def test_reports_that_all_agree_are_not_certain(place: int, five_outputs: TableM
     least = (float(five_outputs.variance(five_outputs.knots).min()) / 7) ** 0.5
     assert found.standard_error == pytest.approx(least)
     assert found.respondents_error == pytest.approx(least)
+
+
+def test_more_reports_than_a_float_can_count_are_refused(five_outputs: TableMechanism) -> None:
+    tally = no.Tally(five_outputs.fingerprint, (10**400, 1, 1, 1, 1))
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_mean(five_outputs, tally)
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_means(five_outputs, [tally, tally])
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_distribution(five_outputs, tally)
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.goodness_of_fit(five_outputs, tally)

@@ -29,6 +29,8 @@ __all__ = [
 
 Array: TypeAlias = NDArray[np.float64]
 
+_MOST_REPORTS = 10**300  # what a float can count, with room for squares of small numbers
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -96,6 +98,9 @@ def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
         raise InvalidArgumentError("tally", rule, tally.fingerprint[:12])
     if len(tally.counts) != n_outputs:
         raise InvalidArgumentError("tally", f"have {n_outputs} counts", len(tally.counts))
+    if tally.total > _MOST_REPORTS:
+        digits = f"more than 1e{tally.total.bit_length() * 3 // 10 - 1}"
+        raise InvalidArgumentError("tally", "have at most 1e300 reports", digits)
 
 
 def supported(shares: Array, theta: Array) -> tuple[Array, Array]:

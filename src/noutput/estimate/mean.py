@@ -160,7 +160,7 @@ def estimate_mean(
     n = tally.total
     if n < 2:
         raise InvalidArgumentError("tally", "have at least two reports", n)
-    if people is not None and not _checks.whole("people", people, 1, 1 << 200) >= n:
+    if people is not None and not _checks.whole("people", people, 1, 1 << 1100) >= n:
         raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
     outputs = mechanism.outputs.tolist()
     shares = [count / n for count in tally.counts]
