@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DirectEncoding"]
 
-_UNIT = 1 << 64  # `exact.exponential_floor` counts in 2^-64
-
 
 @dataclass(frozen=True)
 class DirectEncoding(FrequencyOracle):
@@ -86,7 +84,7 @@ class DirectEncoding(FrequencyOracle):
     def other_weight(self) -> int:
         """How likely any other bin is to be reported, in units of 2^-32."""
         floor = exact.exponential_floor(self.epsilon)
-        return -(-exact.SCALE * _UNIT // (floor + (self.bins - 1) * _UNIT))
+        return -(-exact.SCALE * exact.UNIT // (floor + (self.bins - 1) * exact.UNIT))
 
     @property
     def own_weight(self) -> int:
