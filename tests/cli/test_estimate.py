@@ -161,6 +161,7 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
     frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs)
     cases: list[tuple[tuple[object, ...], str]] = [
         ((tmp_path / "none",), "source must be a file or a folder"),
+        (("-",), "standard input is not read: the recipe of the reports lies in or beside a file"),
         ((plain,), "source must hold reports with their recipe"),
         ((reports, "--column", "age"), "columns must be of"),
         ((tmp_path / "reports",), "reports of column 'x' must be at least two; found 1"),
@@ -171,6 +172,10 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
         done = run(*arguments)
         assert isinstance(done.exception, InvalidArgumentError)
         assert found in str(done.exception)
+
+
+def test_the_help_says_what_is_not_read() -> None:
+    assert "standard input (-) is not read" in " ".join(run("--help").output.split())
 
 
 def test_failures_have_no_traceback(tmp_path: Path) -> None:

@@ -57,10 +57,15 @@ def command(
 ) -> None:
     """Estimate mean, variance, quartiles and distribution from the reports in SOURCE.
 
-    SOURCE is what `noutput privatize` made; the mechanism and the bounds are stored in it.
+    SOURCE is a file or folder that `noutput privatize` made; the mechanism and the bounds are
+    stored in it or beside it, so standard input (-) is not read.
     """
     from noutput import frames
+    from noutput.errors import InvalidArgumentError
 
+    if source == "-":
+        rule = "be a file or a folder (standard input is not read: the recipe of the reports lies "
+        raise InvalidArgumentError("source", rule + "in or beside a file)", source)
     with plain_failures(source):
         recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
     found = _summaries(recipe, tallies, method, bins, level)
