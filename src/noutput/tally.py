@@ -12,6 +12,7 @@ import numpy as np
 from noutput import _checks
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
+from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ __all__ = ["Tally"]
 
 FORMAT = "noutput-tally"
 VERSION = 1
+_NEEDED = ("cells", "n_cells", "fingerprint")
 _KEYS = {"format", "version", "fingerprint", "counts"}
 
 
@@ -66,6 +68,7 @@ class Tally:
     @classmethod
     def of(cls, mechanism: Channel, reports: ArrayLike) -> Tally:
         """Count reports of a mechanism."""
+        check_channel(mechanism, *_NEEDED)
         flat = mechanism.cells(reports).reshape(-1)
         counts = np.bincount(flat, minlength=mechanism.n_cells)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
@@ -96,6 +99,7 @@ class Tally:
         >>> [t.counts for t in Tally.by_attribute(m, [0, 2, 0], [1, 1, 0], 3)]
         [(1, 1), (0, 0), (0, 1)]
         """
+        check_channel(mechanism, *_NEEDED)
         groups = _checks.whole("n_attributes", n_attributes, 1, 1 << 24)
         if np.shape(attributes) != np.shape(reports):
             rule = f"have the shape of reports, {np.shape(reports)}"

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
 from noutput.cli.estimate import command
+from noutput.estimate import gaussian
 
 COLUMNS = ["minutes", "rating"]
 BOUNDS = {"minutes": (0.0, 180.0), "rating": (1.0, 5.0)}
@@ -145,6 +146,15 @@ def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMec
     assert "LIKELY" in run(target).output
 
 
+def test_a_fit_that_did_not_converge_is_named(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "Warning: the fit of the distribution (gp) did not converge"
+    assert line not in run(reports, "--column", "minutes").output
+    monkeypatch.setattr(gaussian, "MAX_ITERATIONS", 1)
+    assert line in run(reports, "--column", "minutes").output
+
+
 def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechanism) -> None:
     plain = tmp_path / "plain.parquet"
     pq.write_table(pa.table({"x": [1]}), plain)
@@ -153,6 +163,7 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
     frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs)
     cases: list[tuple[tuple[object, ...], str]] = [
         ((tmp_path / "none",), "source must be a file or a folder"),
+        (("-",), "standard input is not read: the recipe of the reports lies in or beside a file"),
         ((plain,), "source must hold reports with their recipe"),
         ((reports, "--column", "age"), "columns must be of"),
         ((tmp_path / "reports",), "reports of column 'x' must be at least two; found 1"),
@@ -163,6 +174,10 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
         done = run(*arguments)
         assert isinstance(done.exception, InvalidArgumentError)
         assert found in str(done.exception)
+
+
+def test_the_help_says_what_is_not_read() -> None:
+    assert "standard input (-) is not read" in " ".join(run("--help").output.split())
 
 
 def test_failures_have_no_traceback(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 import noutput as no
 from noutput.cli.plan import command
+from noutput.planner.expectation import MOST_PEOPLE
 
 ARGUMENTS = ["--epsilon", "1", "--people", "50000", "--lower", "0", "--upper", "180"]
 
@@ -26,6 +27,16 @@ def test_a_plan_as_json_is_what_the_function_returns() -> None:
     assert found["half_width"] == plan.half_width
     assert found["wasserstein_errors"] == dict(plan.wasserstein_errors)
     assert found["other_epsilons"]
+
+
+def test_a_number_of_people_beyond_reach_is_a_dash() -> None:
+    people = MOST_PEOPLE // 2
+    done = CliRunner().invoke(command, ["--epsilon", "8", "--people", str(people)])
+    assert done.exit_code == 0, done.output
+    row = next(line for line in done.output.splitlines() if line.split()[:1] == ["0.25"])
+    assert row.split()[-1] == "-"
+    own = next(line for line in done.output.splitlines() if line.split()[:1] == ["8"])
+    assert own.split()[-1].replace(",", "").isdigit()
 
 
 def test_people_are_solved_for() -> None:

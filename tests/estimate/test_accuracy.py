@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noutput import registry
 from noutput.estimate import methods
 from noutput.estimate.channel import Counts
 from noutput.estimate.distance import wasserstein
@@ -50,7 +51,6 @@ def errors(mechanism: Any, values: Array, rng: np.random.Generator) -> Array:
 
 @pytest.mark.slow
 def test_gp_and_auto_beat_the_fixed_tolerance() -> None:
-    registry = pytest.importorskip("noutput.registry")
     ratios = []
     for number, dataset in enumerate(DATASETS):
         values = load(dataset)

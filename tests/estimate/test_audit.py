@@ -149,6 +149,82 @@ def test_other_shapes_of_reports_are_understood() -> None:
     assert audit(nothing, 0.01, samples=4000).passed
 
 
+def leaking_integer(dtype: Any, high: int) -> Sampler:
+    """A sign in the last bit of a large whole number: floats cannot tell."""
+
+    def sampler(x: Numbers, _: Rng) -> Any:
+        return np.full(x.size, high, dtype) - (x > 0.0).astype(dtype)
+
+    return sampler
+
+
+def hidden_sign(width: int) -> Sampler:
+    """A sign in the parity of fair bits: each alone tells nothing."""
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        bits = rng.integers(0, 2, (x.size, width))
+        bits[:, -1] = (bits[:, :-1].sum(axis=1) + (x > 0.0)) % 2
+        return bits
+
+    return sampler
+
+
+def few_rows(x: Numbers, rng: Rng) -> Any:
+    """Forty bits that repeat two: the second is masked by the first."""
+    return np.repeat(hidden_sign(2)(x, rng), 20, axis=1)
+
+
+LEAKS = {
+    "signed": leaking_integer(np.int64, (1 << 60) + 1),
+    "largest": leaking_integer(np.uint64, (1 << 64) - 1),
+    "two bits": hidden_sign(2),
+    "sixteen bits": hidden_sign(16),
+    "few rows": few_rows,
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_leaks_that_hide_are_caught(name: str) -> None:
+    found = audit(LEAKS[name], 2.0, samples=20_000, rng=np.random.default_rng(1))
+    assert not found.passed
+
+
+def test_whole_numbers_are_named_exactly() -> None:
+    found = audit(LEAKS["largest"], 2.0, samples=2000, rng=np.random.default_rng(1))
+    largest = (1 << 64) - 1
+    assert found.event in (f"report = {largest - 1}", f"report in [{largest}, inf)")
+
+
+def test_many_different_whole_numbers_are_read() -> None:
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        reports = rng.integers(-(1 << 62), 1 << 62, x.size)
+        return np.where(rng.random(x.size) < 0.5, reports, (1 << 61) + (x > 0.0))
+
+    assert not audit(sampler, 2.0, samples=20_000, rng=np.random.default_rng(1)).passed
+
+
+def test_reports_of_signed_and_unsigned_numbers_are_not_mixed() -> None:
+    def sampler(x: Numbers, _: Rng) -> Any:
+        return np.zeros(x.size, np.int64 if x[0] > 0.0 else np.uint64)
+
+    with pytest.raises(no.InvalidArgumentError, match="reports of one type"):
+        audit(sampler, 1.0, samples=1000)
+
+
+def test_screening_keeps_few_reports_however_many_are_counted() -> None:
+    sizes: list[int] = []
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        sizes.append(x.size)
+        if len(sizes) > 300:
+            raise InterruptedError
+        return rng.random(x.size)
+
+    with pytest.raises(InterruptedError):
+        audit(sampler, 1.0, samples=1 << 30, rng=np.random.default_rng(1))
+    assert sum(sizes[:129]) <= 1 << 20
+
+
 def test_secure_randomness_is_audited_too() -> None:
     """Unseeded on purpose; a private sampler fails once in a hundred million runs."""
     table = no.mechanism("three-output", 1.0)
@@ -165,6 +241,10 @@ def test_arguments_are_checked() -> None:
         audit(table, confidence=1.0)
     with pytest.raises(no.InvalidArgumentError, match="inputs"):
         audit(table, inputs=[0.0])
+    with pytest.raises(no.InvalidArgumentError, match="inputs must be different numbers"):
+        audit(table, inputs=[0.0, 1.0, -0.0])
+    with pytest.raises(no.InvalidArgumentError, match="inputs must have from 2 to 1024"):
+        audit(table, inputs=np.linspace(-1.0, 1.0, 1025))
     with pytest.raises(no.InvalidArgumentError, match="one report for each"):
         audit(lambda x, _: x[:3], 1.0, samples=1000)
     with pytest.raises(no.InvalidArgumentError, match="sampler must make numbers"):

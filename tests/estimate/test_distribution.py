@@ -141,6 +141,23 @@ def test_intervals_of_the_middle_cover(method: str, least: float) -> None:
     assert hits / 40 >= least
 
 
+@pytest.mark.parametrize("method", methods.METHODS)
+def test_ends_are_values_that_are_possible(method: str, five_outputs: TableMechanism) -> None:
+    """Few people, all at the upper bound: the bootstrap alone would pass beyond it."""
+    bounds = no.Interval(0, 10)
+    for seed in range(3):
+        reports = five_outputs.privatize(np.ones(60), np.random.default_rng(seed))
+        tally = no.Tally.of(five_outputs, reports)
+        found = no.estimate_distribution(five_outputs, tally, 16, method, bounds=bounds)
+        for statistic, most in (("mean", 10.0), ("quartiles", 10.0), ("variance", 25.0)):
+            low, high = found.interval(statistic, replicates=40, rng=np.random.default_rng(1))
+            assert np.all((low >= 0.0) & (low <= high) & (high <= most))
+        low, high = found.interval("quartiles", replicates=40, rng=np.random.default_rng(1))
+        assert low.shape == (3,)
+        assert np.all(np.diff(low) >= 0.0)
+        assert np.all(np.diff(high) >= 0.0)
+
+
 class Certain:
     """A channel whose second output never happens."""
 
@@ -155,6 +172,9 @@ class Certain:
     def probabilities(self, x: ArrayLike) -> Array:
         share = (np.asarray(x, np.float64) + 1.0) / 2.0
         return np.stack([share, 0.0 * share, 1.0 - share], axis=-1)
+
+    def corners(self) -> Array:
+        return np.array([-1.0, 1.0])
 
 
 @pytest.mark.parametrize("method", methods.METHODS)

@@ -3,9 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.goodness import _fill
+from noutput.estimate.maximum import maximize
+from noutput.mechanisms.base import Channel
+from noutput.mechanisms.binning import middles
+from noutput.mechanisms.direct_encoding import DirectEncoding
 from noutput.mechanisms.table import TableMechanism
 from tests.estimate.samples import (
     EPSILONS,
@@ -16,12 +22,13 @@ from tests.estimate.samples import (
     reference_em,
     sixteen,
 )
+from tests.registered import NAMES, make
 
 LEVEL = 0.05
 CORNERS = ([0.3], [1.0], [-1.0, 1.0], [-0.9, 0.1, 0.8])
 
 
-def alarms(table: TableMechanism, counts: NDArray[np.int64], replicates: int) -> float:
+def alarms(table: Channel, counts: NDArray[np.int64], replicates: int) -> float:
     rng = np.random.default_rng(1)
     tallies = [no.Tally(table.fingerprint, tuple(row)) for row in counts.tolist()]
     found = [no.goodness_of_fit(table, t, replicates=replicates, rng=rng) for t in tallies]
@@ -93,6 +100,49 @@ def test_what_a_mixture_explains_has_no_deviance(five_outputs: TableMechanism) -
     assert found.statistic < 1e-2 * sum(middle) * 1e-6
     assert found.degrees_of_freedom == 0
     assert found.p_value == 1.0
+
+
+CHANNELS = [name for name in NAMES if isinstance(make(name, 1.0), Channel)]
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_people_who_all_have_one_number_rarely_alarm(name: str) -> None:
+    """Here the true probabilities are a corner, wherever that lies."""
+    found, rng = make(name, 4.0), np.random.default_rng(5)
+    for x in (0.3013, -0.77):
+        chances = found.probabilities(x)
+        counts = rng.multinomial(50_000, chances / chances.sum(), size=6)
+        assert alarms(found, counts, 39) <= 0.34
+
+
+@pytest.mark.parametrize("bins", [300, 1000])
+def test_many_bins_of_direct_encoding_are_quick_and_rarely_alarm(bins: int) -> None:
+    found, rng = DirectEncoding(2.0, bins=bins), np.random.default_rng(6)
+    honest = rng.multinomial(100_000, found.probabilities(0.1), size=3)
+    assert alarms(found, honest, 199) == 0.0
+    forged = np.full((1, bins), 10)
+    forged[0, 3] = 5_000
+    assert alarms(found, forged, 199) == 1.0
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_every_row_is_a_mixture_of_the_corners(name: str) -> None:
+    found = make(name, 2.0)
+    corners = found.probabilities(found.corners())
+    rows = found.probabilities(np.random.default_rng(7).uniform(-1.0, 1.0, 5))
+    for row in rows:
+        weights, distance = nnls(corners.T, row)
+        assert weights.sum() == pytest.approx(1.0)
+        assert distance < 1e-12
+
+
+def test_the_maximum_over_a_diagonal_is_that_of_the_interior_point_method() -> None:
+    rows = DirectEncoding(1.0, bins=12).probabilities(middles(12))
+    shares = np.random.default_rng(8).dirichlet(np.full(12, 0.7), size=20)
+    found, general = _fill(shares, rows), maximize(shares, rows, np.full(20, 1e-12)).probabilities
+    assert np.abs(found - general).max() < 1e-5
+    assert np.all(found >= 0.0)
+    assert np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
 
 
 def test_every_estimate_has_a_p_value() -> None:

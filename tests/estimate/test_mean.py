@@ -137,3 +137,24 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
         estimate.interval(kind="exact")
     with pytest.raises(InvalidArgumentError, match="of"):
         estimate.interval(of="everybody")
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_reports_that_all_agree_are_not_certain(place: int, five_outputs: TableMechanism) -> None:
+    counts = tuple(7 * (index == place) for index in range(5))
+    found = no.estimate_mean(five_outputs, no.Tally(five_outputs.fingerprint, counts))
+    least = (float(five_outputs.variance(five_outputs.knots).min()) / 7) ** 0.5
+    assert found.standard_error == pytest.approx(least)
+    assert found.respondents_error == pytest.approx(least)
+
+
+def test_more_reports_than_a_float_can_count_are_refused(five_outputs: TableMechanism) -> None:
+    tally = no.Tally(five_outputs.fingerprint, (10**400, 1, 1, 1, 1))
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_mean(five_outputs, tally)
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_means(five_outputs, [tally, tally])
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.estimate_distribution(five_outputs, tally)
+    with pytest.raises(InvalidArgumentError, match="tally must have at most 1e300 reports"):
+        no.goodness_of_fit(five_outputs, tally)

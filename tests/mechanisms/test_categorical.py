@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noutput.errors import InvalidArgumentError
@@ -44,6 +45,28 @@ def test_weights_are_the_smallest_that_are_private(epsilon: float, bins: int) ->
         own = found.own_weight + (found.own_weight != exact.SCALE // 2)
         with pytest.raises(InvalidArgumentError, match="own_weight must make the odds"):
             UnaryEncoding(epsilon, bins, own_weight=own, other_weight=found.other_weight - 1)
+
+
+@given(exponent=st.floats(-12.0, 0.5), bins=st.integers(2, 4096))
+@example(exponent=-4.0, bins=4095)
+def test_direct_encoding_is_private_both_ways_or_refused(exponent: float, bins: int) -> None:
+    """Rounded up, the other bins must not become likelier than the own one."""
+    epsilon = 10.0**exponent
+    found = None
+    with contextlib.suppress(InvalidArgumentError):
+        found = DirectEncoding(epsilon, bins)
+    if found is None:
+        assert epsilon < 2.0**-32 * bins * (bins + 1)
+        return
+    assert found.own_weight > found.other_weight
+    ways = [found.own_weight, found.other_weight], [found.other_weight, found.own_weight]
+    assert exact.certify(*ways, epsilon) is None
+    assert found.privacy_loss() == exact.privacy_loss(*ways)
+
+
+def test_an_epsilon_too_small_for_the_bins_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="epsilon must be larger for 4095 bins"):
+        DirectEncoding(1e-4, bins=4095)
 
 
 def test_unary_weights_are_checked() -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.mechanisms.hybrid import SMALLEST_MIXED_EPSILON, Hybrid
+from noutput.errors import InvalidArgumentError
+from noutput.mechanisms.hybrid import REPORT, SMALLEST_MIXED_EPSILON, Hybrid
 
 
 @given(epsilon=st.floats(0.62, 8.0))
@@ -47,3 +50,19 @@ def test_cells_stand_side_by_side() -> None:
     records["part"] = [0, 0, 1]
     records["value"] = [-found.duchi.outputs[1], found.duchi.outputs[1], found.piecewise.reach]
     assert found.cells(records, 5).tolist() == [0, 1, 6]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [(2, 0.0), (1, np.nan), (1, np.inf), (1, 99.0), (0, 0.5), (0, np.nan)]
+)
+def test_records_that_cannot_be_are_refused(part: int, value: float) -> None:
+    with pytest.raises(InvalidArgumentError, match="reports must be"):
+        Hybrid(1.0).cells(np.array([(part, value)], REPORT))
+
+
+@pytest.mark.parametrize("bad", [[0.5], ["a"], [(0, 1.0)], np.zeros(2, [("part", "u1")])])
+def test_what_is_no_record_is_refused(bad: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="reports must be records of part and value"):
+        Hybrid(1.0).cells(bad)
+    with pytest.raises(InvalidArgumentError, match="reports must be records of part and value"):
+        Hybrid(1.0).decode(bad)

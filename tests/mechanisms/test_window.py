@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
+import noutput as no
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.piecewise import pm, pm_opt, pm_sub
 from noutput.mechanisms.square_wave import square_wave
@@ -133,3 +135,31 @@ def test_parameters_are_checked() -> None:
         pm(1.0).transition(4, 0)
     with pytest.raises(InvalidArgumentError, match="bins"):
         pm(1.0).transition(0, 4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.01, -1e300])
+def test_reports_that_cannot_be_are_refused(bad: float) -> None:
+    found = no.mechanism("pm", 1.0)
+    assert isinstance(found, WindowMechanism)
+    with pytest.raises(InvalidArgumentError, match="reports must be numbers from -"):
+        found.cells([0.0, bad * found.reach])
+    with pytest.raises(InvalidArgumentError, match="reports must be numbers from -"):
+        no.Tally.of(found, [0.0, bad * found.reach])
+    assert found.cells([-found.reach, found.reach]).tolist() == [0, 63]
+    assert found.cells([]).tolist() == []
+
+
+@pytest.mark.parametrize("bad", [["a"], [True], [None], [1j], np.zeros(2, [("part", "u1")])])
+def test_reports_that_are_no_numbers_are_refused(bad: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="reports must be numbers from -"):
+        square_wave(1.0).cells(bad)
+
+
+@pytest.mark.parametrize("name", ["pm", "pm-sub", "pm-opt", "square-wave", "hybrid"])
+def test_the_smallest_epsilon_is_named(name: str) -> None:
+    for epsilon in (5e-324, 1e-300, 0.99e-9):
+        with pytest.raises(InvalidArgumentError, match="epsilon must be at least 1e-09"):
+            no.mechanism(name, epsilon)
+    found = no.mechanism(name, 1e-9)
+    assert np.isfinite(found.worst_variance())
+    assert np.isfinite(found.decode(found.privatize([0.0, 1.0]))).all()

@@ -57,10 +57,15 @@ def command(
 ) -> None:
     """Estimate mean, variance, quartiles and distribution from the reports in SOURCE.
 
-    SOURCE is what `noutput privatize` made; the mechanism and the bounds are stored in it.
+    SOURCE is a file or folder that `noutput privatize` made; the mechanism and the bounds are
+    stored in it or beside it, so standard input (-) is not read.
     """
     from noutput import frames
+    from noutput.errors import InvalidArgumentError
 
+    if source == "-":
+        rule = "be a file or a folder (standard input is not read: the recipe of the reports lies "
+        raise InvalidArgumentError("source", rule + "in or beside a file)", source)
     with plain_failures(source):
         recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
         everyone = tallies
@@ -137,6 +142,11 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
     for label, figure in summary.figures.items():
         click.echo(f"{label:20} {figure.text()}")
     click.echo(f"{'Forged reports':20} {summary.honesty}")
+    if not summary.distribution.converged:
+        click.echo(
+            f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
+            f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
+        )
     click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
     edges = round_edges(bounds.lower, bounds.upper)
     shares = np.diff(np.asarray(summary.distribution.cdf(edges))).tolist()

@@ -140,7 +140,17 @@ def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
             show(other.worst_half_width, digits=3),
             show(other.wasserstein_error),
             str(other.bits),
-            f"{other.people_for(found.half_width):,}",
+            _people(other, found.half_width),
             style="bold" if other is found else None,
         )
     Console().print(table)
+
+
+def _people(plan: Plan, error: float) -> str:
+    """Return how many people it takes, or a dash where there are not so many."""
+    from noutput.errors import InvalidArgumentError
+
+    try:
+        return f"{plan.people_for(error):,}"
+    except InvalidArgumentError:
+        return "-"

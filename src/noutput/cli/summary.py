@@ -121,7 +121,7 @@ def summarize(
     found = no.estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
     shares = list(QUARTILES.values())
     low, high = found.interval("variance", level, rng=np.random.default_rng(0))
-    ends = found.interval(lambda e: e.quantile(shares), level, rng=np.random.default_rng(0))
+    ends = found.interval("quartiles", level, rng=np.random.default_rng(0))
     values = np.asarray(found.quantile(shares)).tolist()
     rows = zip(values, *(np.asarray(end).tolist() for end in ends), strict=True)
     return Summary(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.channel import check_table, check_tally
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import generator
 from noutput.interval import UNIT, Interval
@@ -157,9 +157,11 @@ def estimate_means(
     if len(units) != len(tallies):
         raise InvalidArgumentError("bounds", f"have {len(tallies)} entries", len(units))
     reports = sum(tally.total for tally in tallies)
-    people = math.ceil(reports / _checks.whole("each", each, 1, len(tallies)))
+    people = -(-reports // _checks.whole("each", each, 1, len(tallies)))
     found = []
+    check_table(mechanism)
     for index, (tally, unit) in enumerate(zip(tallies, units, strict=True)):
+        check_tally(mechanism, tally, mechanism.n_outputs)
         if tally.total > people:
             rule = f"have at most one report a person ({people})"
             raise InvalidArgumentError(f"tallies[{index}]", rule, tally.total)

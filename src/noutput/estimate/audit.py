@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.events import Reader, find_event, reader_of
+from noutput.estimate.events import Reader, find_event, readers_of
 from noutput.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ Sampler: TypeAlias = "Callable[[NDArray[np.float64], np.random.Generator | None]
 _INPUTS = 129  # every bin of up to 64 holds one
 _FEWEST_SCREENED = 1000
 _SCREENED_PAIRS = 4
+_MOST_INPUTS = 1024
+_MOST_SCREENED = 1 << 20  # reports of all inputs together
 _BATCH = 1 << 17
 _LARGEST_PILOT = 1 << 18
 
@@ -90,7 +92,7 @@ def audit(
         How often the bound holds: a private sampler fails with probability 1 - confidence at
         most.
     inputs : sequence of floats, optional
-        Inputs to try, 129 equal steps of [-1, 1] if not given.
+        Inputs to try, at most 1024 different ones; 129 equal steps of [-1, 1] if not given.
     rng : numpy Generator, optional
         Handed to the sampler; None is secure randomness for those of this library.
 
@@ -110,7 +112,10 @@ def audit(
     ----------
     An epsilon-locally differentially private sampler fails with probability 1 - `confidence` at
     most, whatever it is. The reverse does not hold: a pass is no proof of privacy, it says that
-    this many samples at these inputs showed no fault.
+    this many samples at these inputs showed no fault. Numbers are read by value: what only the
+    low digits of numbers that hardly repeat tell is not seen. Bits are read one by one, and
+    together as a whole row where rows have at most 16 bits or few different ones are seen; in
+    other long rows, what only several bits together tell is not seen.
 
     Examples
     --------
@@ -126,11 +131,15 @@ def audit(
     if not 0.5 <= confidence < 1.0:
         raise InvalidArgumentError("confidence", "lie in [0.5, 1)", confidence)
     grid = np.linspace(-1.0, 1.0, _INPUTS) if inputs is None else _checks.vector("inputs", inputs)
-    if len(grid) < 2:
-        raise InvalidArgumentError("inputs", "have at least two entries", inputs)
-    reader, pairs = _screen(draw, grid, max(_FEWEST_SCREENED, size // 32), rng)
+    if not 2 <= len(grid) <= _MOST_INPUTS:
+        rule = f"have from 2 to {_MOST_INPUTS} entries"
+        raise InvalidArgumentError("inputs", rule, len(grid))
+    if len(np.unique(grid)) < len(grid):
+        raise InvalidArgumentError("inputs", "be different numbers", inputs)
+    screened = min(max(_FEWEST_SCREENED, size // 32), _MOST_SCREENED // len(grid))
+    readers, pairs = _screen(draw, grid, screened, rng)
     level = (1.0 - confidence) / (2.0 * len(pairs))
-    found = [_confirm(draw, reader, pair, size, level, rng) for pair in pairs]
+    found = [_confirm(draw, readers, pair, size, level, rng) for pair in pairs]
     bound, pair, event, counts = max(found, key=lambda entry: entry[0])
     return Audit(claim, max(bound, 0.0), confidence, pair, event, counts, size)
 
@@ -163,11 +172,18 @@ def _sample(draw: Sampler, x: float, size: int, rng: np.random.Generator | None)
 
 def _screen(
     draw: Sampler, grid: NDArray[np.float64], size: int, rng: np.random.Generator | None
-) -> tuple[Reader, list[tuple[float, float]]]:
+) -> tuple[list[Reader], list[tuple[float, float]]]:
     """Return how to read reports, and the ordered pairs of inputs to look at."""
     reports = [_sample(draw, x, size, rng) for x in grid.tolist()]
-    reader = reader_of(np.concatenate(reports))
-    counts = np.stack([reader.counts(part) for part in reports]) + 0.5
+    everything = np.concatenate(reports)
+    if everything.dtype.kind == "f" and all(part.dtype.kind in "biu" for part in reports):
+        kinds = sorted({str(part.dtype) for part in reports})
+        raise InvalidArgumentError("sampler", "make reports of one type", kinds)
+    readers = readers_of(everything)
+    del everything
+    counts = 0.5 + np.stack(
+        [np.concatenate([reader.counts(part) for reader in readers]) for part in reports]
+    )
     logs, errors = np.log(counts), 1.0 / np.sqrt(counts)
     high, low = (logs - 2.0 * errors), (logs + 2.0 * errors)
     contrast = high.max(axis=0) - low.min(axis=0)
@@ -176,12 +192,12 @@ def _screen(
     first, middle, last = 0, len(grid) // 2, len(grid) - 1
     fixed = [(first, last), (last, first), (middle, last), (last, middle)]
     pairs = dict.fromkeys(pair for pair in [*found, *fixed] if pair[0] != pair[1])
-    return reader, [(float(grid[a]), float(grid[b])) for a, b in pairs]
+    return readers, [(float(grid[a]), float(grid[b])) for a, b in pairs]
 
 
 def _confirm(
     draw: Sampler,
-    reader: Reader,
+    readers: list[Reader],
     pair: tuple[float, float],
     size: int,
     level: float,
@@ -189,7 +205,7 @@ def _confirm(
 ) -> tuple[float, tuple[float, float], str, tuple[int, int]]:
     """Choose an event with one set of reports, and bound its loss with another."""
     pilots = [_sample(draw, x, min(size // 2, _LARGEST_PILOT), rng) for x in pair]
-    event = find_event(reader, *pilots)
+    event = find_event(readers, *pilots)
     likely, unlikely = (sum(map(event.count, _batches(draw, x, size, rng))) for x in pair)
     low = beta.ppf(level, likely, size - likely + 1) if likely else 0.0
     high = beta.ppf(1.0 - level, unlikely + 1, size - unlikely) if unlikely < size else 1.0

@@ -11,14 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.base import Channel
+from noutput.mechanisms.base import Channel, check_channel
+from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
     from noutput.tally import Tally
 
-__all__ = ["Array", "Channel", "Counts", "check_tally", "supported", "transition_matrix"]
+__all__ = [
+    "Array",
+    "Channel",
+    "Counts",
+    "check_table",
+    "check_tally",
+    "supported",
+    "transition_matrix",
+]
 
 Array: TypeAlias = NDArray[np.float64]
+
+_MOST_REPORTS = 10**300  # what a float can count, with room for squares of small numbers
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,15 @@ def _matrix(key: _Key) -> Array:
 
 def transition_matrix(channel: Channel, bins: int) -> Array:
     """Return the mechanism's transition matrix (read-only), computed once and remembered."""
+    check_channel(channel, "fingerprint", "transition")
     return _matrix(_Key(channel.fingerprint, bins, channel))
+
+
+def check_table(mechanism: object) -> None:
+    """Refuse a mechanism that is not a table."""
+    if not isinstance(mechanism, TableMechanism):
+        rule = "be a TableMechanism (for any other, average what its `decode` makes of the reports)"
+        raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)
 
 
 def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
@@ -79,6 +98,9 @@ def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
         raise InvalidArgumentError("tally", rule, tally.fingerprint[:12])
     if len(tally.counts) != n_outputs:
         raise InvalidArgumentError("tally", f"have {n_outputs} counts", len(tally.counts))
+    if tally.total > _MOST_REPORTS:
+        digits = f"more than 1e{tally.total.bit_length() * 3 // 10 - 1}"
+        raise InvalidArgumentError("tally", "have at most 1e300 reports", digits)
 
 
 def supported(shares: Array, theta: Array) -> tuple[Array, Array]:

@@ -1,12 +1,15 @@
 """Sets of reports that tell two inputs apart: what an audit counts.
 
 Reports of any library are read as features. A number falls into one cell of a partition that
-isolates every value seen more than twice; the fields of a record make one cell together; a row
-of bits has one feature for each value of each bit.
+isolates every value seen more than twice, whole numbers without rounding; the fields of a record
+make one cell together; a row of bits has one feature for each value of each bit. Short rows, and
+rows of which few differ, are read a second time, as one value each: bits can hide together what
+none of them tells.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Event", "Reader", "find_event", "reader_of"]
+__all__ = ["Event", "Reader", "find_event", "readers_of"]
 
 _CELLS = 64
 _MOST_ATOMS = 512
+_MOST_ROWS = 1 << 14  # different rows of bits that are told apart
+_SHORT_ROW = 16  # bits
 _BLOCK = 1 << 22  # bits read at once
 _SIGNIFICANT = 4.0  # standard errors
 _MARGIN = 3.0  # standard errors by which an event must stand out in the pilot
@@ -52,8 +57,8 @@ class Reader(ABC):
         return scores
 
 
-def reader_of(reports: NDArray[Any]) -> Reader:
-    """Return how to read reports like these.
+def readers_of(reports: NDArray[Any]) -> list[Reader]:
+    """Return the ways to read reports like these.
 
     Parameters
     ----------
@@ -62,11 +67,17 @@ def reader_of(reports: NDArray[Any]) -> Reader:
     """
     names = reports.dtype.names
     if reports.ndim == 1 and (names or reports.dtype.kind in "biuf"):
-        return _CellReader(reports)
+        return [_CellReader(reports)]
     if reports.ndim == 2 and reports.dtype.kind in "biu" and not names:
         plain = reports.min() >= 0 and reports.max() <= 1
         if plain or reports.dtype == np.uint8:
-            return _BitReader(reports.shape[1] * (1 if plain else 8), packed=not plain)
+            bits = reports.shape[1] * (1 if plain else 8)
+            rows, counts = np.unique(_row_keys(reports, packed=not plain), return_counts=True)
+            single = _BitReader(bits, packed=not plain)
+            if bits > _SHORT_ROW and len(rows) > min(_MOST_ROWS, len(reports) // 4):
+                return [single]
+            often = np.sort(np.argsort(counts, kind="stable")[::-1][:_MOST_ROWS])
+            return [single, _RowReader(rows[often], packed=not plain)]
     rule = "make numbers, records of numbers or rows of bits"
     raise InvalidArgumentError("sampler", rule, (str(reports.dtype), reports.shape))
 
@@ -86,7 +97,7 @@ class _CellReader(Reader):
         cells = np.zeros(len(reports), np.intp)
         for edges, column in zip(self._edges, self._columns(reports), strict=True):
             cells *= len(edges) + 1
-            cells += np.searchsorted(edges, column.astype(np.float64), side="right")
+            cells += np.searchsorted(edges, _exact(column), side="right")
         return cells
 
     def counts(self, reports: NDArray[Any]) -> NDArray[np.float64]:
@@ -105,26 +116,49 @@ class _CellReader(Reader):
         return "report " + " or ".join(parts) + more
 
     def _range(self, first: int, last: int) -> str:
-        ends = np.concatenate([[-np.inf], self._edges[0], [np.inf]])
-        low, high = ends[first], ends[last + 1]
-        if np.nextafter(low, np.inf) == high:
-            return f"= {low:.6g}"
-        return f"in [{low:.6g}, {high:.6g})"
+        edges = self._edges[0].tolist()
+        whole = self._edges[0].dtype.kind != "f"
+        low = edges[first - 1] if first else -math.inf
+        high = edges[last] if last < len(edges) else math.inf
+        if (low + 1 if whole else math.nextafter(low, math.inf)) == high:
+            return f"= {_shown(low)}"
+        return f"in [{_shown(low)}, {_shown(high)})"
 
 
-def _edges(values: NDArray[Any]) -> NDArray[np.float64]:
+def _shown(end: float) -> str:
+    return str(end) if isinstance(end, int) else f"{end:.6g}"
+
+
+def _exact(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in a type that holds them without rounding."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    return values.astype(np.uint64 if values.dtype == np.uint64 else np.int64)
+
+
+def _edges(values: NDArray[Any]) -> NDArray[Any]:
     """Return where cells start: atoms have their own, the rest is cut by rank and by length."""
-    numbers = values.astype(np.float64)
+    numbers = _exact(values)
     distinct, counts = np.unique(numbers, return_counts=True)
     if len(distinct) <= _MOST_ATOMS:
         atoms, cuts = distinct, distinct[:0]
     else:
         order = np.argsort(counts, kind="stable")[::-1][:_MOST_ATOMS]
         atoms = distinct[order][counts[order] > 2]
-        ranks = np.linspace(0.0, 1.0, _CELLS + 1)
-        steps = np.linspace(distinct[0], distinct[-1], _CELLS + 1)
-        cuts = np.concatenate([np.quantile(numbers, ranks), steps])
-    return np.unique(np.concatenate([cuts, atoms, np.nextafter(atoms, np.inf)]))
+        ranks = np.linspace(0, len(numbers) - 1, _CELLS + 1).astype(np.intp)
+        cuts = np.concatenate([np.sort(numbers)[ranks], _steps(distinct[0], distinct[-1])])
+    if numbers.dtype.kind == "f":
+        return np.unique(np.concatenate([cuts, atoms, np.nextafter(atoms, np.inf)]))
+    following = atoms[atoms < np.iinfo(numbers.dtype).max] + numbers.dtype.type(1)
+    return np.unique(np.concatenate([cuts, atoms, following]))
+
+
+def _steps(low: Any, high: Any) -> NDArray[Any]:
+    """Return equal steps from one number to another, of their own type."""
+    if low.dtype.kind == "f":
+        return np.linspace(low, high, _CELLS + 1)
+    first, length = int(low), int(high) - int(low)
+    return np.array([first + length * k // _CELLS for k in range(_CELLS + 1)], low.dtype)
 
 
 class _BitReader(Reader):
@@ -163,6 +197,36 @@ class _BitReader(Reader):
         return np.where(np.repeat(clear.reshape(-1, 2).any(axis=1), 2), scores, 0.0)
 
 
+def _row_keys(reports: NDArray[Any], *, packed: bool) -> NDArray[Any]:
+    """Return rows of bits as strings of bytes, which can be sorted."""
+    rows = reports if packed else np.packbits(reports != 0, axis=1, bitorder="little")
+    rows = np.ascontiguousarray(rows)
+    return rows.view(f"S{rows.shape[1]}")[:, 0]
+
+
+class _RowReader(Reader):
+    """Rows of bits as one value each: a feature a row seen before, and one for all others."""
+
+    def __init__(self, rows: NDArray[Any], *, packed: bool) -> None:
+        self._rows = rows
+        self._packed = packed
+        self.n_features = len(rows) + 1
+
+    def _cells(self, reports: NDArray[Any]) -> NDArray[np.intp]:
+        keys = _row_keys(reports, packed=self._packed)
+        place = np.minimum(np.searchsorted(self._rows, keys), len(self._rows) - 1)
+        return np.where(self._rows[place] == keys, place, len(self._rows))
+
+    def counts(self, reports: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(self._cells(reports), minlength=self.n_features).astype(np.float64)
+
+    def score(self, reports: NDArray[Any], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores[self._cells(reports)]
+
+    def describe(self, scores: NDArray[np.float64], threshold: float) -> str:
+        return f"{np.count_nonzero(scores >= threshold)} of {self.n_features} rows of bits"
+
+
 @dataclass(frozen=True)
 class Event:
     """The reports whose features score at least a threshold."""
@@ -180,7 +244,7 @@ class Event:
         return self.reader.describe(self.scores, self.threshold)
 
 
-def find_event(reader: Reader, likely: NDArray[Any], unlikely: NDArray[Any]) -> Event:
+def find_event(readers: list[Reader], likely: NDArray[Any], unlikely: NDArray[Any]) -> Event:
     r"""Return the event that is clearly more likely for one input than for another.
 
     Notes
@@ -188,8 +252,14 @@ def find_event(reader: Reader, likely: NDArray[Any], unlikely: NDArray[Any]) -> 
     By the lemma of Neyman and Pearson the best events are those of a large likelihood ratio. A
     report is scored by the sum of the estimated log-ratios of its features (bits are taken as
     independent), and the threshold is the one at which the ratio, with a margin for the size of
-    the pilot, is largest.
+    the pilot, is largest. Of several ways to read reports, that with the largest ratio counts.
     """
+    found = [_select(reader, likely, unlikely) for reader in readers]
+    return max(found, key=lambda entry: entry[0])[1]
+
+
+def _select(reader: Reader, likely: NDArray[Any], unlikely: NDArray[Any]) -> tuple[float, Event]:
+    """Return the best ratio of one way to read reports, and its event."""
     half = len(likely) // 2  # one half scores, the other selects: no feature profits from luck
     scores = _log_ratios(reader, likely[:half], unlikely[:half])
     first, second = (reader.score(part[half:], scores) for part in (likely, unlikely))
@@ -198,8 +268,9 @@ def find_event(reader: Reader, likely: NDArray[Any], unlikely: NDArray[Any]) -> 
     other = 1.0 - np.searchsorted(np.sort(second), thresholds) / len(second)
     low = share - _MARGIN * np.sqrt(share / len(first))
     high = other + _MARGIN * np.sqrt(other / len(second)) + _MARGIN**2 / len(second)
-    best = int(np.argmax(np.maximum(low, 0.0) / high))
-    return Event(reader, scores, float(thresholds[best]))
+    ratios = np.maximum(low, 0.0) / high
+    best = int(np.argmax(ratios))
+    return float(ratios[best]), Event(reader, scores, float(thresholds[best]))
 
 
 def _log_ratios(

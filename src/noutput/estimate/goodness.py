@@ -3,7 +3,8 @@ r"""Whether counts are plausible under any distribution of honest people.
 Notes
 -----
 Honest reports of people with any distribution have output probabilities in a polytope: the convex
-hull of the rows :math:`P(\cdot \mid x)`, whose corners are the knots of a table. Forged reports
+hull of the rows :math:`P(\cdot \mid x)` at the corners that every mechanism names: the knots of a
+table, the bends of a window, one number a bin of direct encoding. Forged reports
 leave it; all of them on one output leave it fast, since honest people cannot make any output
 likely by more than a factor :math:`e^\epsilon`. The statistic is twice the log-likelihood ratio
 between the shares themselves and the best point of the polytope,
@@ -47,7 +48,7 @@ from noutput.estimate import maximum
 from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
     from noutput.tally import Tally
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 __all__ = ["GoodnessOfFit", "goodness_of_fit"]
 
 _GAP = 1e-9
-_GRID = 257
 _SMALLEST_WEIGHT = 1e-3  # of a row that spans the face; larger values only make p larger
 _SMALLEST_EXTENT = 1e-3  # of a direction of the face, relative to the largest
 
@@ -113,7 +113,8 @@ def goodness_of_fit(
     0.005
     """
     size = _checks.whole("replicates", replicates, 1, 1 << 20)
-    rows = _extreme_rows(mechanism)
+    check_channel(mechanism, "fingerprint", "probabilities", "corners")
+    rows = mechanism.probabilities(mechanism.corners())  # their hull holds all honest causes
     check_tally(mechanism, tally, rows.shape[1])
     counts = Counts.of([tally])
     shares, rows = supported(counts.shares, rows)
@@ -133,18 +134,40 @@ def goodness_of_fit(
     )
 
 
-def _extreme_rows(mechanism: Channel) -> Array:
-    """Return rows whose convex hull holds all that honest people can cause.
-
-    For a table these are the knots' rows, exactly; other mechanisms are taken on a fine grid.
-    """
-    if isinstance(mechanism, TableMechanism):
-        return np.asarray(mechanism.weights / mechanism.scale, np.float64)
-    return mechanism.probabilities(np.linspace(-1.0, 1.0, _GRID))
-
-
 def _maximum(shares: Array, rows: Array) -> Array:
+    """Return the weights of the rows whose mixture makes every row of shares likeliest."""
+    if _is_diagonal(rows):
+        return _fill(shares, rows)
     return maximum.maximize(shares, rows, np.full(len(shares), _GAP)).probabilities
+
+
+def _is_diagonal(rows: Array) -> bool:
+    """Return whether every row raises one cell of its own, all by the same amount."""
+    size = len(rows)
+    if rows.shape != (size, size) or size < 2:
+        return False
+    pattern = np.full((size, size), rows[0, 1])
+    np.fill_diagonal(pattern, rows[0, 0])
+    return bool(rows[0, 0] > rows[0, 1] and np.abs(rows - pattern).max() < _GAP * rows[0, 1])
+
+
+def _fill(shares: Array, rows: Array) -> Array:
+    r"""Return the maximum for rows that raise one cell each from q to p, in closed form.
+
+    Notes
+    -----
+    Of :math:`\sum_j c_j \ln q_j` with :math:`q_j \ge q` the maximum is
+    :math:`q_j = \max(q, c_j / \lambda)`. If the k largest shares are above,
+    :math:`\lambda` is their sum divided by what the others leave, :math:`1 - (J - k) q`.
+    """
+    size, base, rise = len(rows), rows[0, 1], rows[0, 0] - rows[0, 1]
+    falling = np.sort(shares, axis=1)[:, ::-1]
+    levels = np.cumsum(falling, axis=1) / (1.0 - np.arange(size - 1, -1, -1) * base)
+    above = np.maximum(np.count_nonzero(falling > base * levels, axis=1), 1)
+    level = np.take_along_axis(levels, above[:, None] - 1, axis=1)
+    weights = np.maximum(shares / level - base, 0.0) / rise
+    result: Array = weights / weights.sum(axis=1, keepdims=True)
+    return result
 
 
 def _deviance(shares: Array, mixture: Array, rows: Array) -> Array:
@@ -161,5 +184,7 @@ def _face_dimension(mixture: Array, rows: Array) -> int:
     """
     chances = mixture @ rows
     corners = rows[mixture > _SMALLEST_WEIGHT * mixture.max()]
+    if _is_diagonal(rows):
+        return len(corners) - 1
     extents = np.linalg.svd((corners - chances) / np.sqrt(chances), compute_uv=False)
     return int(np.count_nonzero(extents > max(_SMALLEST_EXTENT * extents[0], 1e-9)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.channel import check_tally
-from noutput.estimate.spread import spread_of_inputs
+from noutput.estimate.channel import check_table, check_tally
+from noutput.estimate.spread import smallest_noise, spread_of_inputs
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
@@ -136,8 +136,10 @@ def estimate_mean(
     -----
     Every report decodes to an unbiased estimate of one person's number, so their average is
     unbiased. Its variance is that of a decoded report divided by n, estimated by the sample
-    variance :math:`s^2`. This counts the noise of the mechanism and the spread of the numbers,
-    :math:`\sigma^2`; for the mean of just these people the second part is no error, and
+    variance :math:`s^2`, or by the smallest noise that the table can have where :math:`s^2` is
+    smaller, as for a few reports that all agree. This counts the noise of the mechanism and the
+    spread of the numbers, :math:`\sigma^2`; for the mean of just these people the second part is
+    no error, and
 
     .. math:: \frac{s^2 - \sigma^2}{n} + \frac{\sigma^2}{n}\left(1 - \frac{n}{\text{people}}\right)
 
@@ -153,17 +155,18 @@ def estimate_mean(
     >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), no.Interval(0, 10)).value
     10.0
     """
+    check_table(mechanism)
     check_tally(mechanism, tally, mechanism.n_outputs)
     n = tally.total
     if n < 2:
         raise InvalidArgumentError("tally", "have at least two reports", n)
-    if people is not None and not _checks.whole("people", people, 1, 1 << 200) >= n:
+    if people is not None and not _checks.whole("people", people, 1, 1 << 1100) >= n:
         raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
     outputs = mechanism.outputs.tolist()
     shares = [count / n for count in tally.counts]
     mean = math.fsum(c * a for c, a in zip(shares, outputs, strict=True))
     second = math.fsum(c * (a - mean) ** 2 for c, a in zip(shares, outputs, strict=True))
-    variance = second * (n / (n - 1))
+    variance = max(second * (n / (n - 1)), smallest_noise(mechanism))
     known = spread_of_inputs(mechanism, shares, mean, variance)
     known *= n / (n if people is None else people)
     return MeanEstimate(

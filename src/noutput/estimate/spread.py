@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from noutput.estimate.channel import Array
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["spread_of_inputs"]
+__all__ = ["smallest_noise", "spread_of_inputs"]
 
 _SMALLEST_DIRECTION = 1e-3  # relative to the largest singular value
 
@@ -47,6 +47,11 @@ def _square_scores(mechanism: TableMechanism) -> _Scores:
     chord = float(np.diff(knots).max()) ** 2 / 4.0
     noise = float(mechanism.variance(knots).min())  # concave between knots
     return _Scores(scores, residual + chord, noise)
+
+
+def smallest_noise(mechanism: TableMechanism) -> float:
+    """Return the smallest variance that a decoded report of a person can have."""
+    return _square_scores(mechanism).smallest_noise
 
 
 def spread_of_inputs(

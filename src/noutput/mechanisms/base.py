@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from noutput.errors import InvalidArgumentError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Channel", "Mechanism"]
+__all__ = ["Channel", "Mechanism", "check_channel"]
 
 
 @runtime_checkable
@@ -76,5 +78,19 @@ class Channel(Mechanism, Protocol):
     def probabilities(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (cells,)``."""
 
+    def corners(self) -> NDArray[np.float64]:
+        """Return inputs of which the row of `probabilities` of every other one is a mixture."""
+
     def transition(self, bins: int = 64) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, cells)."""
+
+
+def check_channel(mechanism: object, *parts: str) -> None:
+    """Refuse a mechanism that lacks some of the parts of a `Channel`."""
+    if all(hasattr(type(mechanism), part) for part in parts):
+        return
+    rule = (
+        "have reports that fall into cells, as all tables, windows, Hybrid and direct encoding do "
+        "(OUE and SUE have an `estimate` of their own)"
+    )
+    raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)

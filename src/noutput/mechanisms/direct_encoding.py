@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DirectEncoding"]
 
-_UNIT = 1 << 64  # `exact.exponential_floor` counts in 2^-64
-
 
 @dataclass(frozen=True)
 class DirectEncoding(FrequencyOracle):
@@ -30,7 +28,8 @@ class DirectEncoding(FrequencyOracle):
     Parameters
     ----------
     epsilon : float
-        The privacy loss.
+        The privacy loss. It must exceed about :math:`2^{-32} d^2`: below, rounding leaves the own
+        bin no likelier than the others, and the mechanism is refused.
     bins : int
         d, from 2 to 4096.
 
@@ -45,7 +44,8 @@ class DirectEncoding(FrequencyOracle):
     Guarantees
     ----------
     :math:`\epsilon`-locally differentially private: w is the smallest whole number for which
-    :math:`2^{32} - (d - 1) w \le e^\epsilon w` has been proven in whole-number arithmetic.
+    :math:`2^{32} - (d - 1) w \le e^\epsilon w` has been proven in whole-number arithmetic, and the
+    constructor proves both ratios, own to other and other to own.
 
     Examples
     --------
@@ -54,6 +54,15 @@ class DirectEncoding(FrequencyOracle):
     >>> counts.sum(), m.bits
     (np.int64(3), 2)
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.own_weight <= self.other_weight:
+            rule = f"be larger for {self.bins} bins: the own bin would not be the likeliest"
+            raise InvalidArgumentError("epsilon", rule, self.epsilon)
+        if exact.certify(*self._ratios, self.epsilon) is not None:  # pragma: no cover (by design)
+            rule = f"keep {self.bins} bins within e^epsilon of each other"
+            raise InvalidArgumentError("epsilon", rule, self.epsilon)
 
     @property
     def bits(self) -> int:
@@ -75,7 +84,7 @@ class DirectEncoding(FrequencyOracle):
     def other_weight(self) -> int:
         """How likely any other bin is to be reported, in units of 2^-32."""
         floor = exact.exponential_floor(self.epsilon)
-        return -(-exact.SCALE * _UNIT // (floor + (self.bins - 1) * _UNIT))
+        return -(-exact.SCALE * exact.UNIT // (floor + (self.bins - 1) * exact.UNIT))
 
     @property
     def own_weight(self) -> int:
@@ -86,9 +95,14 @@ class DirectEncoding(FrequencyOracle):
     def _weights(self) -> tuple[int, int]:
         return self.own_weight, self.other_weight
 
+    @property
+    def _ratios(self) -> tuple[list[int], list[int]]:
+        own, other = self.own_weight, self.other_weight
+        return [own, other], [other, own]
+
     def privacy_loss(self) -> float:
-        """Return the exact loss, rounded up."""
-        return exact.privacy_loss([self.own_weight], [self.other_weight])
+        """Return the exact loss, rounded up: the larger of both directions."""
+        return exact.privacy_loss(*self._ratios)
 
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
@@ -143,6 +157,10 @@ class DirectEncoding(FrequencyOracle):
     def probabilities(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return P(report | x), of shape ``x.shape + (bins,)``."""
         return self._spread(np.eye(self.bins)[bin_of(unit_array(x), self.bins)])
+
+    def corners(self) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` are all there are: one a bin."""
+        return middles(self.bins)
 
     def transition(self, bins: int = 64) -> NDArray[np.float64]:
         """Return P(report | x uniform in a bin), of shape (bins, own bins)."""

@@ -27,6 +27,7 @@ __all__ = [
     "LARGEST_EXPONENT",
     "SCALE",
     "SCALE_BITS",
+    "UNIT",
     "certify",
     "draw",
     "exponential_floor",
@@ -36,6 +37,7 @@ __all__ = [
 SCALE_BITS = 32
 SCALE = 1 << SCALE_BITS
 _FRACTION_BITS = 64
+UNIT = 1 << _FRACTION_BITS  # what `exponential_floor` counts in: 1 is this many
 _GUARD_BITS = 64
 LARGEST_EXPONENT = 32.0  # no ratio of two weights reaches e^32
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noutput import _checks
+from noutput.errors import InvalidArgumentError
 from noutput.mechanisms import sampling
 from noutput.mechanisms.duchi import duchi
 from noutput.mechanisms.kernel import TableKernel
 from noutput.mechanisms.piecewise import pm
 from noutput.mechanisms.sampling import unit_array
-from noutput.mechanisms.window import OUTPUT_BINS
+from noutput.mechanisms.window import OUTPUT_BINS, check_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORT", "SMALLEST_MIXED_EPSILON", "Hybrid"]
 
 REPORT = np.dtype([("part", np.uint8), ("value", np.float64)])
-_PIECEWISE = 1
+_DUCHI, _PIECEWISE = 0, 1
 
 SMALLEST_MIXED_EPSILON = math.log(
     (
@@ -46,7 +46,7 @@ class Hybrid:
     Parameters
     ----------
     epsilon : float
-        The privacy loss of both parts.
+        The privacy loss of both parts, at least 1e-9.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class Hybrid:
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _checks.positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
 
     @property
     def exact(self) -> bool:
@@ -161,7 +161,7 @@ class Hybrid:
 
     def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of x that each report stands for."""
-        result: NDArray[np.float64] = np.asarray(reports)["value"].astype(np.float64)
+        result: NDArray[np.float64] = _records(reports)["value"].astype(np.float64)
         return result
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -192,17 +192,40 @@ class Hybrid:
         return (1.0 - share) * parts[0] + share * parts[1]
 
     def cells(self, reports: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.intp]:
-        """Return the cell that each report falls into."""
-        records = np.asarray(reports)
+        """Return the cell that each report falls into.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a report is no record that this mechanism can make.
+        """
+        records = _records(reports)
         value = records["value"]
-        inside = self.piecewise.cells(value, output_bins) + self.duchi.n_outputs
-        return np.where(records["part"] == _PIECEWISE, inside, (value > 0.0).astype(np.intp))
+        continuous = records["part"] == _PIECEWISE
+        other = value[~continuous]
+        outputs = self.duchi.outputs
+        known = np.isclose(np.abs(other), outputs[-1]).all()
+        if not (known and (continuous | (records["part"] == _DUCHI)).all()):
+            rule = f"be records of part 0 with value -{outputs[-1]:g} or {outputs[-1]:g}, or part 1"
+            raise InvalidArgumentError("reports", rule, reports)
+        cells = np.empty(records.shape, np.intp)
+        cells[~continuous] = other > 0.0
+        inside = self.piecewise.cells(value[continuous], output_bins)
+        cells[continuous] = inside + self.duchi.n_outputs
+        return cells
 
     def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (2 + output_bins,)``."""
         return self._side_by_side(
             self.duchi.probabilities(x), self.piecewise.probabilities(x, output_bins)
         )
+
+    def corners(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` span all others: Piecewise's.
+
+        Duchi's rows are linear in x from -1 to 1.
+        """
+        return self.piecewise.corners(output_bins)
 
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, 2 + output_bins).
@@ -223,3 +246,12 @@ class Hybrid:
     ) -> NDArray[Any]:
         share = self.piecewise_share
         return np.concatenate([(1.0 - share) * duchi_part, share * piecewise_part], axis=-1)
+
+
+def _records(reports: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(reports)
+    names = array.dtype.names or ()
+    fields = [array[name].dtype.kind for name in ("part", "value") if name in names]
+    if len(fields) < 2 or fields[0] not in "iu" or fields[1] != "f":
+        raise InvalidArgumentError("reports", "be records of part and value", reports)
+    return array

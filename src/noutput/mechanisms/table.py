@@ -240,6 +240,10 @@ class TableMechanism:
         """
         return moments.interpolate(unit_array(x), self._knots, self._weights / exact.SCALE)
 
+    def corners(self) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` span all others: the knots."""
+        return self._knots
+
     def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
         """Return the column of `probabilities` and `transition` that each report counts for."""
         array = np.asarray(reports)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UnaryEncoding", "oue", "sue"]
 
-_UNIT = 1 << 64  # `exact.exponential_floor` counts in 2^-64
-
 
 @dataclass(frozen=True)
 class UnaryEncoding(FrequencyOracle):
@@ -182,7 +180,7 @@ def oue(epsilon: float, bins: int = 64) -> UnaryEncoding:
     (0.5, 0.268941)
     """
     floor = exact.exponential_floor(_checks.positive("epsilon", epsilon))
-    other = -(-exact.SCALE * _UNIT // (floor + _UNIT))
+    other = -(-exact.SCALE * exact.UNIT // (floor + exact.UNIT))
     return UnaryEncoding(epsilon, bins, own_weight=exact.SCALE // 2, other_weight=other)
 
 
@@ -198,6 +196,6 @@ def sue(epsilon: float, bins: int = 64) -> UnaryEncoding:
     (0.622459, True)
     """
     floor = exact.exponential_floor(_checks.positive("epsilon", epsilon))
-    root = math.isqrt(floor * _UNIT)  # of e^epsilon, in units of 2^-64, rounded down
-    other = -(-exact.SCALE * _UNIT // (root + _UNIT))
+    root = math.isqrt(floor * exact.UNIT)  # of e^epsilon, in units of 2^-64, rounded down
+    other = -(-exact.SCALE * exact.UNIT // (root + exact.UNIT))
     return UnaryEncoding(epsilon, bins, own_weight=exact.SCALE - other, other_weight=other)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput import _checks
+from noutput.errors import InvalidArgumentError
 from noutput.mechanisms import sampling
 from noutput.mechanisms.exact import LARGEST_EXPONENT
 from noutput.mechanisms.moments import mean_square
@@ -32,12 +33,16 @@ from noutput.mechanisms.sampling import unit_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["OUTPUT_BINS", "WindowMechanism", "uniform"]
+__all__ = ["OUTPUT_BINS", "SMALLEST_EPSILON", "WindowMechanism", "check_epsilon", "uniform"]
 
 OUTPUT_BINS = 64
 """How many equal bins real-valued reports are counted in."""
 
+SMALLEST_EPSILON = 1e-9
+"""Below, the numbers that describe a mechanism would overflow or drown in rounding."""
+
 _MOST_BINS = 1 << 16
+_ROUNDING = 1e-9  # by which reports may pass the reach, relative to it
 
 
 def uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -47,6 +52,13 @@ def uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return numbers
 
 
+def check_epsilon(epsilon: float) -> float:
+    """Return an epsilon that windows can be made for."""
+    if _checks.positive("epsilon", epsilon) >= SMALLEST_EPSILON:
+        return float(epsilon)
+    raise InvalidArgumentError("epsilon", f"be at least {SMALLEST_EPSILON:g}", epsilon)
+
+
 @dataclass(frozen=True)
 class WindowMechanism:
     r"""A real-valued mechanism with a window around the true value.
@@ -54,7 +66,7 @@ class WindowMechanism:
     Parameters
     ----------
     epsilon : float
-        The privacy loss; everything above 32 counts as 32.
+        The privacy loss, at least 1e-9; everything above 32 counts as 32.
     slope : float
         s: the middle of the window is at s x.
     half_width : float
@@ -104,7 +116,8 @@ class WindowMechanism:
     half_width: float
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "slope", "half_width"):
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        for name in ("slope", "half_width"):
             object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
 
     @property
@@ -248,8 +261,20 @@ class WindowMechanism:
         return np.linspace(-self.reach, self.reach, count + 1)
 
     def cells(self, reports: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.intp]:
-        """Return the output bin that each report falls into."""
-        place = np.searchsorted(self.edges(output_bins), np.asarray(reports), side="right") - 1
+        """Return the output bin that each report falls into.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a report is no number of [-reach, reach].
+        """
+        array = np.asarray(reports)
+        most = self.reach * (1.0 + _ROUNDING)
+        numbers = array.dtype.kind in "fiu"
+        if array.size and not (numbers and -most <= array.min() <= array.max() <= most):
+            rule = f"be numbers from {-self.reach:g} to {self.reach:g}"
+            raise InvalidArgumentError("reports", rule, reports)
+        place = np.searchsorted(self.edges(output_bins), array, side="right") - 1
         return np.clip(place, 0, output_bins - 1)
 
     def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
@@ -258,6 +283,16 @@ class WindowMechanism:
         left = (self.slope * unit_array(x) - self.half_width)[..., None]
         overlap = np.clip(edges - left, 0.0, 2.0 * self.half_width)
         return self._mass(edges, np.diff(overlap, axis=-1))
+
+    def corners(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
+        """Return inputs whose rows of `probabilities` span all others.
+
+        Rows are linear in x between those x at which an end of the window meets the edge of an
+        output bin.
+        """
+        edges = self.edges(output_bins)
+        bends = np.concatenate([edges - self.half_width, edges + self.half_width]) / self.slope
+        return np.unique(np.clip(bends, -1.0, 1.0))  # the first and last edge give -1 and 1
 
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         r"""Return P(report in output bin | x uniform in a bin), of shape (bins, output_bins).
