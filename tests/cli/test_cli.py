@@ -116,3 +116,17 @@ def test_bad_arguments_are_named(arguments: tuple[str, ...], message: str) -> No
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "verb", [("design", "--epsilon", "1", "--outputs", "2"), ("compare",), ("demo",)]
+)
+def test_figures_that_cannot_be_written_are_refused_first(
+    verb: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = run(*verb, "--plot", str(tmp_path / "none" / "x.png"))
+    assert done.returncode == 2
+    assert "lie in a folder that exists" in done.stderr
+    done = run(*verb, "--plot", str(tmp_path / "x.bmp"))
+    assert done.returncode == 2
+    assert "end in .png" in done.stderr

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli.progress import delayed_progress
+from noutput.cli.targets import PLOT_ENDINGS, check_target
+
 if TYPE_CHECKING:
     from noutput.mechanisms.base import Mechanism
 
@@ -47,6 +50,7 @@ def command(
     Mechanisms made for categories report the bin of a number, not the number: their variance is
     that of an estimate of the middle of the bin.
     """
+    check_target(plot_path, PLOT_ENDINGS)
     if plot_path:
         _draw(names or _DRAWN, outputs, ends, plot_path)
         click.echo(f"Figure saved in {plot_path}")
@@ -88,12 +92,17 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     import noutput as no
 
     bound = _lower_bound(epsilon)
+    wanted = names or tuple(no.MECHANISMS)
+    with delayed_progress("Comparing") as progress:
+        made: dict[str, Mechanism | None] = {}
+        for place, name in enumerate(wanted):
+            made[name] = _make(name, epsilon, outputs)
+            progress((place + 1) / len(wanted))
     table = Table(box=box.SIMPLE_HEAD, title=f"Mechanisms at epsilon = {epsilon:g}")
     table.add_column("mechanism", no_wrap=True)
     for heading in ("worst variance", "average variance", "x lower bound", "bits", "exact"):
         table.add_column(heading, justify="right")
-    for name in names or no.MECHANISMS:
-        mechanism = _make(name, epsilon, outputs)
+    for name, mechanism in made.items():
         if mechanism is None:
             table.add_row(name, *["-"] * 5)
             continue

@@ -10,6 +10,7 @@ import click
 from noutput.cli.histogram import MARK, draw_bars, encodable, round_edges
 from noutput.cli.numbers import bits, show
 from noutput.cli.progress import delayed_progress
+from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +43,7 @@ def command(people: int, epsilon: float, seed: int, plot_path: Path | None) -> N
     import noutput as no
     from noutput.cli.summary import summarize
 
+    check_target(plot_path, PLOT_ENDINGS)
     rng = np.random.default_rng(seed)
     minutes = no.Interval(0, _LONGEST)
     truth = np.clip(rng.lognormal(3.3, 0.65, people), minutes.lower, minutes.upper)

@@ -10,6 +10,7 @@ import click
 
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars, round_edges
+from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
     from noutput.cli.summary import Summary
@@ -63,6 +64,7 @@ def command(
     from noutput import frames
     from noutput.errors import InvalidArgumentError
 
+    check_target(plot_path, PLOT_ENDINGS)
     if source == "-":
         rule = "be a file or a folder (standard input is not read: the recipe of the reports lies "
         raise InvalidArgumentError("source", rule + "in or beside a file)", source)
