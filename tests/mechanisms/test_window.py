@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 
 import noutput as no
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.piecewise import pm, pm_opt, pm_sub
 from noutput.mechanisms.square_wave import square_wave
 from noutput.mechanisms.window import WindowMechanism, uniform
@@ -160,6 +160,11 @@ def test_the_smallest_epsilon_is_named(name: str) -> None:
     for epsilon in (5e-324, 1e-300, 0.99e-9):
         with pytest.raises(InvalidArgumentError, match="epsilon must be at least 1e-09"):
             no.mechanism(name, epsilon)
-    found = no.mechanism(name, 1e-9)
+    found = no.mechanism(name, 1e-3 if name == "hybrid" else 1e-9)
     assert np.isfinite(found.worst_variance())
     assert np.isfinite(found.decode(found.privatize([0.0, 1.0]))).all()
+
+
+def test_the_hybrid_needs_what_its_duchi_part_needs() -> None:
+    with pytest.raises(DesignError, match="too small"):
+        no.mechanism("hybrid", 1e-8)

@@ -83,6 +83,7 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        _ = self.duchi  # refuses what its table cannot express
 
     @property
     def exact(self) -> bool:
