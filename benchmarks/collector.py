@@ -154,16 +154,16 @@ def _single_cases(folder: Path, document: Path, campaign: Campaign) -> Iterator[
         counted = 0
         for _ in range(_TURNS):
             requests = list(singles(campaign, _SINGLES))
-            load = run_load(empty_port, lambda: iter(requests), _CONNECTIONS)  # noqa: B023
+            load = run_load(empty_port, lambda: iter(requests), _CONNECTIONS)  # noqa: B023 (called at once)
             empty = max(empty, load.per_second)
-            load = run_load(port, lambda: iter(requests), _CONNECTIONS)  # noqa: B023
+            load = run_load(port, lambda: iter(requests), _CONNECTIONS)  # noqa: B023 (called at once)
             assert load.statuses == {200: _SINGLES}, load.statuses
             full = max(full, load.per_second)
             counted += _SINGLES
         slow = 1.0
         for _ in range(_TURNS):
             requests = list(singles(campaign, _SINGLES // 2))
-            light = run_load(port, lambda: iter(requests), _CONNECTIONS, full / 2)  # noqa: B023
+            light = run_load(port, lambda: iter(requests), _CONNECTIONS, full / 2)  # noqa: B023 (called at once)
             slow = min(slow, light.quantile(0.99))
             counted += _SINGLES // 2
         assert _reports(port) == counted
@@ -181,7 +181,7 @@ def _batch_cases(folder: Path, document: Path, campaign: Campaign) -> Iterator[C
         before = memory_megabytes(process)
         best = 0.0
         for turn in turns:
-            load: Load = run_load(port, lambda: iter(turn), 32)  # noqa: B023
+            load: Load = run_load(port, lambda: iter(turn), 32)  # noqa: B023 (called at once)
             assert load.statuses == {200: len(turn)}, load.statuses
             best = max(best, load.per_second * _BATCH)
         cold = _estimate_milliseconds(port)

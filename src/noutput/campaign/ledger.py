@@ -59,11 +59,11 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._lock = threading.Lock()
         # absolute, so that no name of a file has a meaning of its own for SQLite
-        self._name = ":memory:" if path is None else os.path.abspath(path)  # noqa: PTH100
+        self._name = ":memory:" if path is None else os.path.abspath(path)  # noqa: PTH100 (as below)
         with self._errors_named():
             if path is not None:
                 folder = os.path.dirname(self._name)  # noqa: PTH120 (pathlib takes long to load)
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (the same)
                 os.close(os.open(self._name, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection = sqlite3.connect(
                 self._name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
