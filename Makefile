@@ -56,7 +56,7 @@ COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --gen
 
 lock:
 	$(COMPILE) --upgrade --all-extras --group dev -o constraints-all.txt
-	$(COMPILE) --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
+	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -19,7 +19,7 @@ from noutput.designs.optimal import optimize_sizes
 from noutput.designs.result import Design
 from noutput.mechanisms.quantize import quantize
 
-_TARGET = Path("src/noutput/designs/catalog.zip")
+_TARGET = Path("src/noutput/designs/optimal.zip")
 _SLACK = 1e-7
 
 

@@ -246,7 +246,7 @@ class TestDocuments:
 
 class TestCatalog:
     def test_it_is_small_and_complete(self) -> None:
-        archive = catalog._archive()
+        archive = catalog._archive("optimal")
         assert archive is not None
         names = archive.namelist()
         assert len(names) == len(catalog.EPSILONS) * 2 * (len(catalog.SIZES) + 2)

@@ -1,7 +1,7 @@
 """Designs that are ready: those shipped with the package, and those this machine has made.
 
-The shipped catalog is one zip file with a design document for every privacy budget, objective
-and number of outputs. What else was designed once is kept as a file in the user's cache folder;
+The shipped catalog has one zip file a method, with a design document for every privacy budget,
+objective and number of outputs. What else was designed once is kept as a file in the user's cache folder;
 ``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
 """
 
@@ -46,7 +46,6 @@ SIZES = tuple(range(2, 17))
 OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
 SAME_VALUE = 1e-4
 """Values this close count as equal, and the smaller table wins."""
-_FILE = "catalog.zip"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -55,20 +54,22 @@ def _member(epsilon: float, objective: str, name: object) -> str:
 
 
 @cache
-def _archive() -> zipfile.ZipFile | None:
-    resource = files("noutput.designs").joinpath(_FILE)
+def _archive(method: str) -> zipfile.ZipFile | None:
+    resource = files("noutput.designs").joinpath(f"{method}.zip")
     if not resource.is_file():
         return None
     return zipfile.ZipFile(BytesIO(resource.read_bytes()))
 
 
-def shipped(epsilon: float, n_outputs: int | None, objective: Objective) -> Design | None:
+def shipped(
+    epsilon: float, n_outputs: int | None, objective: Objective, method: str = "optimal"
+) -> Design | None:
     """Return a design of the catalog; its table is certified on the way.
 
     None for `n_outputs` is the smallest design within 0.01% of the best.
     """
-    archive = _archive()
-    if archive is None or epsilon not in EPSILONS or objective.prior is not None:
+    archive = _archive(method)
+    if archive is None or objective.prior is not None:
         return None
     wanted = _member(epsilon, objective.name, "best" if n_outputs is None else n_outputs)
     if wanted not in archive.namelist():
@@ -78,7 +79,7 @@ def shipped(epsilon: float, n_outputs: int | None, objective: Objective) -> Desi
 
 
 def write(designs: Iterable[Design], path: Path) -> None:
-    """Write a catalog; the same designs give the same bytes.
+    """Write the catalog of a method; the same designs give the same bytes.
 
     Of several designs for the same privacy loss and objective, the smallest within 0.01% of
     the best is also stored as such. The lower bound is stored once.

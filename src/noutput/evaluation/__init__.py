@@ -1,0 +1,1 @@
+"""The paper, reproduced: its datasets, its scenarios, its figures and its claims."""
