@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent / "src")]
@@ -36,7 +38,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say the types in words, and the signatures show them
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
-napoleon_custom_sections = [("Guarantees", "Notes")]
+napoleon_custom_sections = ["Guarantees"]
 napoleon_use_rtype = False
 
 

@@ -1,4 +1,4 @@
-"""Formulas as MathML, made while the pages are built: no script and no server of others is needed."""
+"""Formulas as MathML, made while the pages are built: readers need no script for them."""
 
 from __future__ import annotations
 
