@@ -19,12 +19,7 @@ PAGES = [page for page in pages() if blocks(page)]
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES]
 )
-def test_a_reader_can_follow(
-    page: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],  # keeps what the code prints
-) -> None:
+def test_a_reader_can_follow(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     reader = Reader(tmp_path)
     try:
