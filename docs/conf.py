@@ -29,6 +29,7 @@ html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
