@@ -36,7 +36,7 @@ myst_heading_anchors = 3
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say the types in words, and the signatures show them
+autodoc_typehints = "none"  # the docstrings say the types in words
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_custom_sections = ["Guarantees"]

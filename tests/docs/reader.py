@@ -56,7 +56,8 @@ class Reader:
             **os.environ,
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "NOUTPUT_CACHE": str(self.folder / "cache"),
-            "HOME": str(self.folder),
+            "HOME": str(self.folder),  # and so no ledger of whoever runs the tests
+            "XDG_CONFIG_HOME": str(self.folder),
             "COLUMNS": "100",
         }
 
