@@ -5,13 +5,13 @@ READY := .venv/.all
 PYTEST := $(BIN)/python -m pytest
 
 .SECONDARY:
-.PHONY: demo test format lint types layers check-slow catalog bench lock clean
+.PHONY: demo test format lint types layers docs check-slow catalog bench lock clean
 
 demo: .venv/.demo
 	$(BIN)/noutput demo
 
 # Spark starts once and serves its tests one after the other.
-test: $(READY) lint types layers
+test: $(READY) lint types layers docs
 	$(PYTEST) -n 2 -m "not slow and not spark"
 	$(PYTEST) -m "spark and not slow"
 
@@ -27,6 +27,10 @@ types: $(READY)
 
 layers: $(READY)
 	$(BIN)/lint-imports
+
+# A warning is an error: a broken link, a formula that cannot be set, a name that is not there.
+docs: $(READY)
+	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -59,4 +63,4 @@ lock:
 	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build
