@@ -1,4 +1,4 @@
-"""The distribution as SVG: the estimate, its uncertainty and the quartiles.
+"""The histogram as SVG: the estimate, its uncertainty and the quartiles.
 
 Colors are attributes, so that the picture stands on its own as a file; the classes let the page's
 style sheet put others in their place.
@@ -6,24 +6,28 @@ style sheet put others in their place.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
+from noutput.collector.dashboard.ranges import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["NARROW", "WIDE", "Size", "distribution_svg", "ticks"]
+__all__ = ["NARROW", "WIDE", "Size", "distribution_svg"]
 
 _ACCENT, _TEXT, _MUTED, _LINE = "#2a5bd7", "#1b1f24", "#59616b", "#e3e5e8"
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _MARKS = {0.25: "25% below", 0.5: "median", 0.75: "75% below"}
 _HEADROOM = 1.04
 _ROW = 28
+_GAP = 2.0  # between bars
+_LABEL = 20  # the height of a row of labels
+_LETTER = 7.4  # about the width of one
+_SPACIOUS = 500
 _HIGHEST_BAND = 2.5  # times the highest estimate: a wider band is cut off
 
 
@@ -37,29 +41,12 @@ class Size:
 
     left: int = 46
     right: int = 18
-    top: int = 46
+    top: int = 56
     bottom: int = 46
 
 
-WIDE = Size(960, 340, 9)
-NARROW = Size(380, 300, 4)
-
-
-def ticks(low: float, high: float, steps: int) -> list[float]:
-    """Return round numbers between two ends, about so many.
-
-    Examples
-    --------
-    >>> ticks(0.0, 180.0, 6)
-    [0.0, 50.0, 100.0, 150.0]
-    >>> ticks(0.0, 0.043, 4)
-    [0.0, 0.01, 0.02, 0.03, 0.04]
-    """
-    rough = (high - low) / steps
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = power * min((1.0, 2.0, 2.5, 5.0, 10.0), key=lambda each: abs(each - rough / power))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+WIDE = Size(960, 344, 9)
+NARROW = Size(380, 304, 4)
 
 
 class _Frame:
@@ -80,9 +67,6 @@ class _Frame:
         inside = min(share / self._highest, 1.0)
         return self.base - inside * (self.base - self.size.top)
 
-    def path(self, points: Iterable[tuple[float, float]]) -> str:
-        return "M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
-
 
 def distribution_svg(
     attribute: dict[str, Any], size: Size = WIDE, *, heading: str = "", label: str = ""
@@ -92,7 +76,7 @@ def distribution_svg(
     Parameters
     ----------
     attribute : dict
-        As `noutput.collector.models.AttributeEstimate` describes it, with a distribution.
+        As `noutput.collector.models.AttributeEstimate` describes it, with a histogram.
     size : Size
     heading : str
         Written at the top of a picture that stands on its own, with a background.
@@ -101,14 +85,14 @@ def distribution_svg(
     """
     if heading:
         size = replace(size, top=size.top + _ROW, height=size.height + _ROW)
-    found = attribute["distribution"]
-    edges, shares = found["edges"], found["probabilities"]
+    found = attribute["histogram"]
+    shares = found["probabilities"]
     highest = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
     frame = _Frame(size, attribute["lower"], attribute["upper"], highest)
     parts = [
         *_grid(frame, highest),
         *_axis(frame, attribute),
-        *_curve(frame, edges, shares, found["lower"], found["upper"]),
+        *_bars(frame, found),
         *_quartiles(frame, attribute["quantiles"]),
     ]
     if heading:
@@ -162,54 +146,55 @@ def _axis(frame: _Frame, attribute: dict[str, Any]) -> Iterable[str]:
     yield _text(size.width - size.right, frame.base + 38, unit, "end")
 
 
-def _curve(
-    frame: _Frame,
-    edges: Sequence[float],
-    shares: Sequence[float],
-    lower: Sequence[float],
-    upper: Sequence[float],
-) -> Iterable[str]:
-    """Draw lines through the middles of the bins, and level to both ends."""
-
-    def line(values: Sequence[float]) -> list[tuple[float, float]]:
-        middles = [(low + high) / 2.0 for low, high in pairwise(edges)]
-        inner = list(zip(middles, values, strict=True))
-        return [(edges[0], values[0]), *inner, (edges[-1], values[-1])]
-
-    area = frame.path([(edges[0], 0.0), *line(shares), (edges[-1], 0.0)])
-    band = frame.path([*line(upper), *reversed(line(lower))])
-    yield f'<path class="chart-area" d="{area}Z" fill="{_ACCENT}" fill-opacity="0.07"/>'
-    yield f'<path class="chart-band" d="{band}Z" fill="{_ACCENT}" fill-opacity="0.18"/>'
+def _bars(frame: _Frame, found: dict[str, Any]) -> Iterable[str]:
+    """Draw a bar for every bin, its uncertainty as a lighter one, and its estimate as a line."""
+    shares, lows, highs = (found[name] for name in ("probabilities", "lower", "upper"))
+    outline = []
+    for (start, end), share, low, high in zip(
+        pairwise(found["edges"]), shares, lows, highs, strict=True
+    ):
+        x, width = frame.x(start), frame.x(end) - frame.x(start)
+        shape = f'x="{x + _GAP / 2:.1f}" width="{max(width - _GAP, 1.0):.1f}"'
+        yield _rectangle("area", shape, frame.y(share), frame.base, 0.10)
+        yield _rectangle("band", shape, frame.y(high), frame.y(low), 0.20)
+        outline.append(f"M{x + _GAP / 2:.1f} {frame.y(share):.1f}h{max(width - _GAP, 1.0):.1f}")
     yield (
-        f'<path class="chart-line" d="{frame.path(line(shares))}" fill="none" '
-        f'stroke="{_ACCENT}" stroke-width="2.5" stroke-linejoin="round"/>'
+        f'<path class="chart-line" d="{"".join(outline)}" fill="none" stroke="{_ACCENT}" '
+        f'stroke-width="3"/>'
+    )
+
+
+def _rectangle(kind: str, shape: str, top: float, bottom: float, opacity: float) -> str:
+    return (
+        f'<rect class="chart-{kind}" {shape} y="{top:.1f}" height="{bottom - top:.1f}" '
+        f'fill="{_ACCENT}" fill-opacity="{opacity}"/>'
     )
 
 
 def _quartiles(frame: _Frame, quantiles: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """Mark the quartiles; the median's label has a row of its own, so that none overlap."""
+    """Mark the quartiles: the median's label above, the others' beside their lines."""
     size = frame.size
     for each in quantiles:
-        name = _MARKS.get(each["share"])
-        if name is None:
+        share, value = each["share"], each["value"]
+        if share not in _MARKS:
             continue
         low, high = each["interval"]
-        half = (high - low) / 2.0
-        x, middle = frame.x(each["value"]), each["share"] == 0.5
-        top = size.top - (20 if middle else 2)
+        x, middle = frame.x(value), share == 0.5
+        top = size.top - (_LABEL + 8 if middle else 16)
+        dashes = "" if middle else ' stroke-dasharray="3 4"'
         yield (
             f'<line class="chart-mark" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{frame.base}" '
-            f'stroke="{_TEXT}" stroke-dasharray="{"none" if middle else "3 4"}"/>'
+            f'stroke="{_TEXT}"{dashes}/>'
         )
-        text = f"{name} {show(each['value'], half or None)}"
-        anchor, shift = ("middle", 0) if middle else ("end", -6)
-        if each["share"] > 0.5:
-            anchor, shift = "start", 6
-        room = 7.2 * len(text)
-        if anchor == "end" and x - room < 0:
-            anchor, shift = "start", 6
-        elif anchor == "start" and x + room > size.width:
-            anchor, shift = "end", -6
-        elif anchor == "middle":
-            x = min(max(x, room / 2), size.width - room / 2)
-        yield _text(x + shift, top - 6 if middle else top + 9, text, anchor, "strong")
+        name = _MARKS[share] if size.width > _SPACIOUS else _MARKS[share].removesuffix(" below")
+        text = f"{name} {show(value, (high - low) / 2.0 or None)}"
+        room = _LETTER * len(text)
+        if middle:
+            center = min(max(x, room / 2.0), size.width - room / 2.0)
+            yield _text(center, top - 6, text, "middle", "strong")
+            continue
+        left = share < 0.5
+        inside = x - room > 0.0 if left else x + room < size.width
+        # a label that has no room on its own side goes to the other, in a row of its own
+        anchor, shift = ("end", -6) if left == inside else ("start", 6)
+        yield _text(x + shift, top + (9 if inside else 9 + _LABEL), text, anchor, "strong")

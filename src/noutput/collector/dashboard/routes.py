@@ -24,6 +24,7 @@ from noutput.collector.dashboard import session, words
 from noutput.collector.dashboard.assets import assets, templates
 from noutput.collector.dashboard.chart import distribution_svg
 from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view
 from noutput.collector.problems import ProblemError
@@ -37,7 +38,6 @@ __all__ = ["campaign_page", "error_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 
-_BINS = 64
 _LEVEL = 0.95
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
 _POLICY = (
@@ -101,7 +101,7 @@ async def campaign_page(
     if not may_read(token, entry):
         promise = await run_in_threadpool(privacy, entry)
         return await run_in_threadpool(_page, "private.html", privacy=promise, **common)
-    content = await run_in_threadpool(services.estimates.get, entry, _BINS, _LEVEL)
+    content = await _estimates(services, entry)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
     tag = _tag(content, path, token, moment)
     same = _unchanged(request, tag)
@@ -122,6 +122,13 @@ async def campaign_page(
         )  # fmt: skip
 
     return await run_in_threadpool(render)
+
+
+async def _estimates(services: Services, entry: Entry) -> bytes:
+    """Return the estimates in bins of which four together have a round width."""
+    first = entry.campaign.attributes[0]
+    bins = 4 * round_bins(first.lower, first.upper)
+    return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
 
 
 def _place(request: Request, entry: Entry) -> int:
@@ -147,7 +154,7 @@ async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> R
     """Return everything that is estimated as one table."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await run_in_threadpool(services.estimates.get, entry, _BINS, _LEVEL)
+    content = await _estimates(services, entry)
     return _file(f"{entry.campaign.id}.csv", "text/csv", estimates_csv(json.loads(content)))
 
 
@@ -158,7 +165,7 @@ async def export_svg(
     """Return the picture of an attribute's distribution."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await run_in_threadpool(services.estimates.get, entry, _BINS, _LEVEL)
+    content = await _estimates(services, entry)
     found = json.loads(content)["attributes"][_place(request, entry)]
     if found["distribution"] is None:
         raise ProblemError("not-found", "there are too few reports for a picture")

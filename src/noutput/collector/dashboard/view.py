@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
@@ -65,12 +64,14 @@ class AttributeView:
         Whether the interval is too wide to say anything.
     figures : list of Figure
         All other numbers.
+    step : str
+        The width of a bar of the histogram.
     wide, narrow : str
-        The distribution as SVG, for wide and for narrow screens.
+        The histogram as SVG, for wide and for narrow screens.
     fit : tuple of str
         State, heading and explanation of the test for forged reports.
-    history : str
-        What the chart of the past shows, as JSON.
+    history : dict
+        What the chart of the past shows, as columns.
     milestones : list of dict
         The same as texts.
     target, target_text, goal : str
@@ -85,10 +86,11 @@ class AttributeView:
     half: str = ""
     vague: bool = False
     figures: Sequence[Figure] = ()
+    step: str = ""
     wide: str = ""
     narrow: str = ""
     fit: tuple[str, str, str] = ("", "", "")
-    history: str = "{}"
+    history: dict[str, Any] = field(default_factory=dict)
     milestones: Sequence[dict[str, str]] = ()
     target: str = ""
     target_text: str = ""
@@ -129,6 +131,7 @@ def attribute_view(
     low, high = mean["interval"]
     half = (high - low) / 2.0
     wanted = target or next_target(half)
+    edges = estimate["histogram"]["edges"]
     name = f"Estimated distribution of {label}"
     return AttributeView(
         estimate=estimate,
@@ -139,6 +142,7 @@ def attribute_view(
         half=show(half, half),
         vague=2.0 * half > estimate["upper"] - estimate["lower"],
         figures=_figures(estimate),
+        step=words.with_unit(f"{edges[1] - edges[0]:,.6g}", unit),
         wide=distribution_svg(estimate, WIDE, label=name),
         narrow=distribution_svg(estimate, NARROW, label=name),
         fit=words.fit(estimate["goodness_of_fit"]),
@@ -182,7 +186,7 @@ def _goal(
 
 def _history(
     milestones: Sequence[Milestone], estimate: dict[str, Any], target: float, now: datetime
-) -> str:
+) -> dict[str, Any]:
     """Return the milestones and the present as columns; instants are seconds since 1970."""
     mean = estimate["mean"]
     rows = [
@@ -192,8 +196,7 @@ def _history(
     rows.append((now.timestamp(), estimate["reports"], mean["value"], *mean["interval"]))
     columns = zip(*(row for row in rows if all(map(math.isfinite, row))), strict=True)
     names = ("at", "reports", "mean", "low", "high")
-    content: dict[str, Any] = dict(zip(names, map(list, columns), strict=True))
-    return json.dumps({**content, "target": target, "unit": estimate["unit"]})
+    return {**dict(zip(names, map(list, columns), strict=True)), "target": target}
 
 
 def _rows(milestones: Sequence[Milestone]) -> list[dict[str, str]]:

@@ -1,23 +1,53 @@
 // The mean and its interval over time.
 
 const place = document.getElementById("history");
+const readout = document.getElementById("moment");
+const normal = readout?.textContent;
+const HEIGHT = 210;
+const WIDEST = 6; // times the present half width: what was wider goes out of the picture
 let chart = null;
 
 const data = () => JSON.parse(document.querySelector("#history-data script").textContent);
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const writer = (options) => {
+  const format = new Intl.DateTimeFormat("en-GB", options);
+  return (seconds) => format.format(1000 * seconds);
+};
+const day = writer({ day: "numeric", month: "short" });
+const clock = writer({ hour: "2-digit", minute: "2-digit" });
+const exact = writer({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const moment = writer({ dateStyle: "medium", timeStyle: "short" });
 
-function columns({ at, reports, mean, low, high, target }) {
+function columns({ at, mean, low, high, target }) {
   const middle = mean.at(-1);
-  return [
-    at,
-    high,
-    low,
-    mean,
-    at.map(() => middle + target),
-    at.map(() => middle - target),
-    reports,
-  ];
+  const level = (value) => at.map(() => value);
+  return [at, high, low, mean, level(middle + target), level(middle - target)];
+}
+
+function times(_, marks, __, ___, step) {
+  return marks.map(step >= 86_400 ? day : step >= 60 ? clock : exact);
+}
+
+/** The present interval with room around it. */
+function heights() {
+  const { mean, low, high, target } = data();
+  const [least, most] = [Math.min(...low), Math.max(...high)];
+  const reach = Math.max((WIDEST / 2) * (high.at(-1) - low.at(-1)), 2 * target);
+  return [Math.max(least, mean.at(-1) - reach), Math.min(most, mean.at(-1) + reach)];
+}
+
+function say(plot) {
+  const { at, mean, low, high, reports } = data();
+  const i = plot.cursor.idx;
+  if (i == null || !(i in at)) {
+    readout.textContent = normal;
+    return;
+  }
+  const [middle, least, most] = [mean[i], low[i], high[i]].map((value) => number.format(value));
+  readout.textContent =
+    `${moment(at[i])}: ${middle} ${readout.dataset.unit} (${least} to ${most}) ` +
+    `from ${reports[i].toLocaleString("en")} reports.`;
 }
 
 function draw() {
@@ -28,39 +58,43 @@ function draw() {
     "--accent", "--band", "--muted", "--line", "--mark",
   ].map(color);
   const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-  const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-  const shown = (_, value) => (value == null ? "–" : number.format(value));
-  const edge = { stroke: "transparent", width: 0, points: { show: false } };
-  const wanted = { stroke: mark, width: 1, dash: [3, 4], points: { show: false } };
+  const axis = { stroke: muted, font, ticks: { show: false } };
   const lone = found.at.length < 2;
-  chart = new uPlot(
-    {
-      width: place.clientWidth,
-      height: 220,
-      cursor: { y: false, drag: { x: false, y: false } },
-      scales: {
-        x: { time: true, range: lone ? (_, low) => [low - 30, low + 30] : undefined },
-        count: { auto: false, range: [0, 1] },
-      },
-      legend: { live: true },
-      bands: [{ series: [1, 2], fill: band }],
-      axes: [
-        { ...axis, grid: { show: false } },
-        { ...axis, size: 56, values: (_, marks) => marks.map((value) => number.format(value)) },
-      ],
-      series: [
-        { label: "When" },
-        { ...edge, label: "Upper end", value: shown },
-        { ...edge, label: "Lower end", value: shown },
-        { label: "Average", stroke: accent, width: 2, value: shown, points: { show: lone } },
-        { ...wanted, label: "Wanted", value: () => `± ${number.format(data().target)}` },
-        { ...wanted, label: "Wanted, below" },
-        { label: "Reports", scale: "count", value: shown, paths: () => null, points: { show: false } },
-      ],
+  const hidden = { points: { show: false } };
+  const edge = { ...hidden, stroke: "transparent", width: 0 };
+  const wanted = { ...hidden, stroke: mark, width: 1.5, dash: [2, 5] };
+  const options = {
+    width: place.clientWidth,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
+    scales: {
+      x: lone ? { range: (_, low) => [low - 30, low + 30] } : {},
+      y: { range: heights },
     },
-    columns(found),
-    place,
-  );
+    bands: [{ series: [1, 2], fill: band }],
+    axes: [
+      { ...axis, grid: { show: false }, space: 70, size: 28, values: times },
+      {
+        ...axis,
+        grid: { stroke: line, width: 1 },
+        space: 36,
+        size: 52,
+        values: (_, marks) => marks.map((value) => number.format(value)),
+      },
+    ],
+    series: [
+      {},
+      edge,
+      edge,
+      { stroke: accent, width: 2.5, points: { show: lone } },
+      wanted,
+      wanted,
+    ],
+    hooks: { setCursor: [say] },
+  };
+  chart = new uPlot(options, columns(found), place);
 }
 
 if (place) {
@@ -68,6 +102,8 @@ if (place) {
   addEventListener("themechange", draw);
   addEventListener("pagechange", () => chart.setData(columns(data())));
   new ResizeObserver(() => {
-    if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: 220 });
+    if (place.clientWidth !== chart.width) {
+      chart.setSize({ width: place.clientWidth, height: HEIGHT });
+    }
   }).observe(place);
 }
