@@ -22,6 +22,7 @@ from noutput.collector.access import wants_page
 from noutput.collector.body import ClientGoneError
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.dashboard import routes as dashboard
+from noutput.collector.dashboard.pages import error_page
 from noutput.collector.guard import Guard
 from noutput.collector.limits import Limits
 from noutput.collector.openapi import add_reports_route
@@ -87,7 +88,7 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
     def answer(request: Request, error: ProblemError) -> Response:
         services.metrics.refused[error.problem.name] += 1
         if wants_page(request):
-            return dashboard.error_page(error)
+            return error_page(error)
         content = render(error.problem, error.detail)
         return Response(content, error.problem.status, error.headers, PROBLEM_TYPE)
 

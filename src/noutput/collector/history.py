@@ -25,6 +25,7 @@ __all__ = ["LEVEL", "Recorder"]
 
 LEVEL = 0.95
 _GROWTH = 1.1
+_LEAST = 10  # reports between two milestones
 _LOOK_SECONDS = 1.0
 _log = logging.getLogger("noutput.collector")
 
@@ -41,19 +42,18 @@ class Recorder:
 
     Notes
     -----
-    A milestone is kept where the reports on an attribute have grown by a tenth since the last:
-    from two reports to a billion that are about 200 rows. The process that counts reports looks
+    A milestone is kept where the reports on an attribute have grown by a tenth since the last,
+    and by ten at least: up to a billion reports that are about 200 rows. The process that counts reports looks
     after them, also while nobody watches; several processes agree because each looks into the
     database before it writes. Without new reports nothing is read or written.
 
     Guarantees
     ----------
-    A milestone has numbers of all reports together, never of one.
+    A milestone has numbers of all reports together, and between two there are ten or more: when
+    a single report came, or what it says, cannot be read off them.
     """
 
-    def __init__(
-        self, store: Store, directory: Directory, clock: Clock, metrics: Metrics
-    ) -> None:
+    def __init__(self, store: Store, directory: Directory, clock: Clock, metrics: Metrics) -> None:
         self._store = store
         self._directory = directory
         self._clock = clock
@@ -88,7 +88,7 @@ class Recorder:
             await run_in_threadpool(self.look)
         except UnavailableError as error:
             _log.warning("no history was kept: %s", error)
-        except Exception:
+        except Exception:  # noqa: BLE001 (whatever it is, reports are counted all the same)
             _log.exception("no history was kept")
 
     def look(self) -> None:
@@ -122,5 +122,9 @@ class Recorder:
         return [
             place
             for place, tally in enumerate(found)
-            if tally.total >= max(2.0, _GROWTH * self._last.get((entry.key, place), 0))
+            if tally.total >= self._next(self._last.get((entry.key, place), 0))
         ]
+
+    @staticmethod
+    def _next(reports: int) -> float:
+        return max(reports + _LEAST, _GROWTH * reports)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from noutput.collector.access import (  # noqa: TC001 (FastAPI reads them)
-    COOKIE,
+from noutput.collector.access import (
     Id,
     MaybeReader,
     Shared,
     check_reader,
     may_read,
 )
-from noutput.collector.dashboard import session, words
-from noutput.collector.dashboard.assets import assets, templates
+from noutput.collector.dashboard import session
+from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.chart import distribution_svg
+from noutput.collector.dashboard.pages import HEADERS, page, tag_of, unchanged
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
@@ -34,40 +32,12 @@ if TYPE_CHECKING:
     from noutput.collector.services import Services
     from noutput.collector.store.interface import TokenRow
 
-__all__ = ["campaign_page", "error_page", "router"]
+__all__ = ["campaign_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 
 _LEVEL = 0.95
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_PRIVATE = {"Cache-Control": "private, no-cache", "Vary": "Accept, Cookie"}
-
-
-def _page(name: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> Response:
-    text = templates().get_template(name).render(words=words, **values)
-    everything = {**_HEADERS, **_PRIVATE, **(headers or {})}
-    return Response(text, status, everything, "text/html")
-
-
-def _tag(*parts: object) -> str:
-    return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"'
-
-
-def _unchanged(request: Request, tag: str) -> Response | None:
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**_HEADERS, **_PRIVATE, "ETag": tag})
-    return None
 
 
 @router.get("/")
@@ -77,34 +47,36 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
     entries = await run_in_threadpool(services.directory.all)
     totals = await run_in_threadpool(services.store.totals)
     rows = [
-        {"campaign": each.campaign, "state": each.state(now), "reports": totals.get(each.key, 0)}
+        (each.campaign, each.state(now), totals.get(each.key, 0))
         for each in reversed(entries)
         if may_read(token, each)
     ]
-    known = [(row["campaign"].fingerprint, row["state"], row["reports"]) for row in rows]
-    tag = _tag(known, token)
-    return _unchanged(request, tag) or await run_in_threadpool(
-        _page, "index.html", headers={"ETag": tag}, rows=rows, signed_in=token is not None, path="/"
-    )
+    known = [(campaign.fingerprint, *rest) for campaign, *rest in rows]
+    tag = tag_of(known, token)
+    same = unchanged(request, tag)
+    if same is not None:
+        return same
+    values = {"rows": rows, "signed_in": token is not None, "path": "/"}
+    return await run_in_threadpool(page, "index.html", values, tag=tag)
 
 
 async def campaign_page(
     request: Request, services: Services, entry: Entry, token: TokenRow | None
 ) -> Response:
     """Return the page of a campaign: all of it, or what everybody may see."""
-    path = request.url.path
-    if request.url.query:
-        path += f"?{request.url.query}"
-    common = {"entry": entry, "campaign": entry.campaign, "path": path}
+    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     now = services.clock()
-    common |= {"state": entry.state(now), "signed_in": token is not None}
+    values = {
+        "entry": entry, "campaign": entry.campaign, "state": entry.state(now), "path": path,
+        "signed_in": token is not None,
+    }  # fmt: skip
     if not may_read(token, entry):
         promise = await run_in_threadpool(privacy, entry)
-        return await run_in_threadpool(_page, "private.html", privacy=promise, **common)
+        return await run_in_threadpool(page, "private.html", {**values, "privacy": promise})
     content = await _estimates(services, entry)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
-    tag = _tag(content, path, token, moment)
-    same = _unchanged(request, tag)
+    tag = tag_of(content, path, token, moment)
+    same = unchanged(request, tag)
     if same is not None:
         return same
 
@@ -112,14 +84,12 @@ async def campaign_page(
         found = json.loads(content)
         place = _place(request, entry)
         known = [each for each in services.store.history(entry.key) if each.attribute == place]
+        target = _positive(request.query_params.get("target"))
         view = attribute_view(
-            entry, found["attributes"][place], known, found["reports"],
-            _positive(request.query_params.get("target")), now,
-        )  # fmt: skip
-        return _page(
-            "campaign.html", headers={"ETag": tag}, found=found, view=view,
-            privacy=privacy(entry), **common,
-        )  # fmt: skip
+            entry, found["attributes"][place], known, found["reports"], target, now
+        )
+        more = {"found": found, "view": view, "privacy": privacy(entry)}
+        return page("campaign.html", {**values, **more}, tag=tag)
 
     return await run_in_threadpool(render)
 
@@ -176,16 +146,15 @@ async def export_svg(
 
 def _file(name: str, media: str, content: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(content, 200, {**_HEADERS, **headers}, media)
+    return Response(content, 200, {**HEADERS, **headers}, media)
 
 
 @router.get("/sign-in")
 async def sign_in_page(request: Request, token: MaybeReader) -> Response:
     """Ask for a token."""
     path = session.safe_path(request.query_params.get("next"))
-    return await run_in_threadpool(
-        _page, "sign_in.html", path=path, error=False, signed_in=token is not None
-    )
+    values = {"path": path, "error": False, "signed_in": token is not None}
+    return await run_in_threadpool(page, "sign_in.html", values)
 
 
 @router.post("/sign-in")
@@ -195,10 +164,9 @@ async def sign_in(request: Request, services: Shared) -> Response:
     path = session.safe_path(fields.get("next"))
     token = await session.token_to_keep(services, fields.get("token", ""))
     if token is None:
-        return await run_in_threadpool(
-            _page, "sign_in.html", 403, path=path, error=True, signed_in=False
-        )
-    answer = RedirectResponse(quote(path, safe="/?=&%-_.~"), 303, _HEADERS)
+        values = {"path": path, "error": True, "signed_in": False}
+        return await run_in_threadpool(page, "sign_in.html", values, 403)
+    answer = RedirectResponse(path, 303, HEADERS)
     session.keep(request, answer, token)
     return answer
 
@@ -207,7 +175,7 @@ async def sign_in(request: Request, services: Shared) -> Response:
 async def sign_out(request: Request, services: Shared) -> Response:
     """Let the visitor's browser forget its token."""
     await session.read_form(request, services)
-    answer = RedirectResponse("/", 303, _HEADERS)
+    answer = RedirectResponse("/", 303, HEADERS)
     session.forget(request, answer)
     return answer
 
@@ -218,15 +186,7 @@ async def static_file(name: str, request: Request) -> Response:
     found = assets().get(name)
     if found is None:
         raise ProblemError("not-found", f"there is no file {name[:100]!r}")
-    headers = {**_HEADERS, "ETag": found.tag, "Cache-Control": "no-cache"}
+    headers = {**HEADERS, "ETag": found.tag, "Cache-Control": "no-cache"}
     if found.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.content, 200, headers, found.media_type)
-
-
-def error_page(error: ProblemError) -> Response:
-    """Return a refusal as a page."""
-    return _page(
-        "error.html", error.problem.status, error.headers,
-        problem=error.problem, detail=error.detail, path="/", signed_in=False,
-    )  # fmt: skip

@@ -58,12 +58,13 @@ def rate(per_second: float) -> str:
     """
     if per_second <= 0.0:
         return "none at present"
-    for name, seconds in _UNITS:
-        number = per_second * seconds
-        if number >= 2.0:
-            break
+    numbers = {name: per_second * seconds for name, seconds in _UNITS}
+    name = next((name for name, number in numbers.items() if number >= 2.0), "day")
+    number = numbers[name]
     article = "an" if name == "hour" else "a"
-    return f"{number:.2g} {article} {name}" if number < 99.5 else f"{count(number)} {article} {name}"
+    return (
+        f"{number:.2g} {article} {name}" if number < 99.5 else f"{count(number)} {article} {name}"
+    )
 
 
 def duration(seconds: float) -> str:
