@@ -58,7 +58,7 @@ def test_milestones_tell_nothing_about_one_report(
         services.recorder.look()
     counts = [each.reports for each in store.history(key) if each.attribute == 0]
     assert (np.diff([0, *counts]) >= 10).all()
-    assert len(counts) == 12
+    assert len(counts) == 11
 
 
 def test_a_restart_goes_on_and_two_processes_agree(

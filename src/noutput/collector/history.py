@@ -104,18 +104,19 @@ class Recorder:
         found = tallies(entry, self._store.counts(entry.key))
         if not self._due(entry, found):
             return
-        for known in self._store.history(entry.key):  # another process may have been faster
-            self._last[entry.key, known.attribute] = known.reports
+        for each in self._store.history(entry.key):  # another process may have been faster
+            self._last[entry.key, each.attribute] = each.reports
         now = format_instant(self._clock())
-        milestones = []
+        milestones: list[Milestone] = []
         for place in self._due(entry, found):
-            each = entry.campaign.attributes[place]
-            bounds = Interval(each.lower, each.upper)
+            attribute = entry.campaign.attributes[place]
+            bounds = Interval(attribute.lower, attribute.upper)
             mean = estimate_mean(entry.mechanism, found[place], bounds)
             total = found[place].total
             milestones.append(Milestone(place, total, now, mean.value, *mean.interval(LEVEL)))
-            self._last[entry.key, place] = total
         self._store.add_history(entry.key, milestones)
+        for each in milestones:
+            self._last[entry.key, each.attribute] = each.reports
 
     def _due(self, entry: Entry, found: list[Tally]) -> list[int]:
         """Return the places of the attributes whose reports have grown enough."""
