@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+_PATIENCE = 20_000  # milliseconds
 WIDE, PHONE = (1280, 800), (390, 844)
 
 
@@ -30,6 +38,7 @@ def chromium() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS))
         yield browser
@@ -54,7 +63,7 @@ class Visitor:
         page = self.context.new_page()
         page.on("console", self._listen)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(_PATIENCE)
         return page
 
     def _note(self, request: Any) -> None:

@@ -26,7 +26,7 @@ _HEADROOM = 1.04
 _ROW = 28
 _GAP = 2.0  # between bars
 _LABEL = 20  # the height of a row of labels
-_LETTER = 7.4  # about the width of one
+_LETTER = 8.2  # about the width of one
 _SPACIOUS = 500
 _HIGHEST_BAND = 2.5  # times the highest estimate: a wider band is cut off
 

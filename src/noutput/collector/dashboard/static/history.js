@@ -33,8 +33,10 @@ function times(_, marks, __, ___, step) {
 function heights() {
   const { mean, low, high, target } = data();
   const [least, most] = [Math.min(...low), Math.max(...high)];
-  const reach = Math.max((WIDEST / 2) * (high.at(-1) - low.at(-1)), 2 * target);
-  return [Math.max(least, mean.at(-1) - reach), Math.min(most, mean.at(-1) + reach)];
+  const now = high.at(-1) - low.at(-1);
+  const reach = Math.max((WIDEST / 2) * now, 2 * target);
+  const [bottom, top] = [Math.max(least, mean.at(-1) - reach), Math.min(most, mean.at(-1) + reach)];
+  return [bottom - now / 4, top + now / 4];
 }
 
 function say(plot) {
