@@ -126,6 +126,20 @@ def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> Non
         expect(page.locator("#try-error")).to_contain_text("The server refused")
 
 
+def test_pointing_at_a_picture_explains_it(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/busy?attribute=cost&target=0.25")
+        expect(page.locator("#goal")).to_contain_text("wanted is ± 0.25 USD")
+        page.locator(".wide .chart").hover(position={"x": 200, "y": 150})
+        expect(page.locator("#readout")).to_contain_text("% of people")
+        page.locator("#history .u-over").hover()
+        expect(page.locator("#moment")).to_contain_text("USD (")
+        page.fill("[name=target]", "0.5")
+        page.click("text=Ask")
+        expect(page.locator("#goal")).to_contain_text("wanted is ± 0.5 USD")
+        expect(page.locator(".hero")).to_contain_text("Average cost")
+
+
 def test_light_and_dark(browser: Browser, server: Running) -> None:
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/busy")

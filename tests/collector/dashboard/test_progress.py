@@ -52,4 +52,6 @@ def test_bins_and_ticks_lie_within() -> None:
         found = ticks(low, high, 6)
         assert 3 <= len(found) <= 14
         assert found == sorted(set(found))
-        assert all(low - 1e-9 * (high - low) <= tick <= high + 1e-9 * (high - low) for tick in found)
+        assert all(
+            low - 1e-9 * (high - low) <= tick <= high + 1e-9 * (high - low) for tick in found
+        )

@@ -132,7 +132,9 @@ def attribute_view(
     half = (high - low) / 2.0
     wanted = target or next_target(half)
     edges = estimate["histogram"]["edges"]
-    name = f"Estimated distribution of {label}"
+    figures = _figures(estimate)
+    below = ", ".join(f"{each.name} {each.value}" for each in figures[1:4])
+    name = f"Estimated distribution of {label}: {below}"
     return AttributeView(
         estimate=estimate,
         label=label,
@@ -141,7 +143,7 @@ def attribute_view(
         mean=Figure.of("Mean", mean["value"], low, high),
         half=show(half, half),
         vague=2.0 * half > estimate["upper"] - estimate["lower"],
-        figures=_figures(estimate),
+        figures=figures,
         step=words.with_unit(f"{edges[1] - edges[0]:,.6g}", unit),
         wide=distribution_svg(estimate, WIDE, label=name),
         narrow=distribution_svg(estimate, NARROW, label=name),
