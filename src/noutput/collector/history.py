@@ -43,9 +43,9 @@ class Recorder:
     Notes
     -----
     A milestone is kept where the reports on an attribute have grown by a tenth since the last,
-    and by ten at least: up to a billion reports that are about 200 rows. The process that counts reports looks
-    after them, also while nobody watches; several processes agree because each looks into the
-    database before it writes. Without new reports nothing is read or written.
+    and by ten at least: up to a billion reports that are about 200 rows. The process that counts
+    reports looks after them, also while nobody watches; several processes agree because each
+    looks into the database before it writes. Without new reports nothing is read or written.
 
     Guarantees
     ----------

@@ -104,9 +104,9 @@ def test_a_page_for_any_number_of_reports(service: Service, public: Campaign, co
     if count:
         fill(service, public, count)
     for attribute in public.attributes:
-        page = read(get(service, f"{PAGE}?attribute={attribute.name}"))
-        assert ("reports", f"{count:,}") in re.findall(r'id="(reports)">([^<]*)<', "".join(
-            get(service, f"{PAGE}?attribute={attribute.name}").text))  # fmt: skip
+        answer = get(service, f"{PAGE}?attribute={attribute.name}")
+        assert f'id="reports">{count:,}<' in answer.text
+        page = read(answer)
         assert "each of them could have come from anyone" in page.text
         assert "ε = 2" in page.text
 
@@ -119,7 +119,8 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
                  "No sign of forged reports", "above it", "reports"):  # fmt: skip
         assert text in page.text, text
-    data = re.search(r'id="history-data".*?json">(.*?)</script>', get(service, PAGE).text, re.S)
+    pattern = re.compile(r'id="history-data".*?json">(.*?)</script>', re.DOTALL)
+    data = pattern.search(get(service, PAGE).text)
     assert data is not None
     history = json.loads(data[1])
     assert history["reports"][-1] == found["reports"]
@@ -144,7 +145,8 @@ def test_targets(service: Service, public: Campaign) -> None:
         assert "wanted is ±" in read(get(service, f"{PAGE}?target={bad}")).text
 
 
-def test_errors_are_pages_for_people(service: Service, public: Campaign) -> None:
+@pytest.mark.usefixtures("public")
+def test_errors_are_pages_for_people(service: Service) -> None:
     assert "no campaign 'nothing'" in read(get(service, "/campaigns/nothing"), 404).text
     assert "attribute '<b>'" in read(get(service, f"{PAGE}?attribute=<b>"), 404).text
     assert "nothing at this address" in read(get(service, "/nowhere"), 404).text
@@ -176,13 +178,12 @@ def test_hostile_texts_and_odd_numbers_do_no_harm(service: Service) -> None:
     fill(service, campaign, 900)
     paths = ["/", *(f"{PAGE}?attribute={each.name}&target=%3Cb%3E" for each in campaign.attributes)]
     for path in paths:
-        text = get(service, path).text
-        page = read(get(service, path))
+        answer = get(service, path)
+        page = read(answer)
         assert "alert(1)" in page.text  # as text, and nowhere else
-        assert "<script>alert" not in text
-        assert "<img" not in text
-        assert "<svg/onload" not in text
-        assert "49" not in re.sub(r"[^<>]*7\*7", "", page.text)[:200]
+        for tag in ("<script>", "<img", "<svg/", "<b>"):
+            assert tag not in answer.text
+        assert "{{7*7}}" in page.text
     for each in campaign.attributes:
         picture = get(service, f"{PAGE}/distribution.svg?attribute={each.name}")
         assert picture.headers["content-type"] == "image/svg+xml"
