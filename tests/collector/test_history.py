@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector import history
 from noutput.collector.archive import back_up
 from noutput.collector.services import Services
 from noutput.collector.store import open_store
-from noutput.collector.store.interface import Milestone, Store, Submission
+from noutput.collector.store.interface import Milestone, Store, Submission, UnavailableError
 from tests.collector.service import Clock
 
 
@@ -95,6 +98,38 @@ def test_the_same_milestone_twice_and_one_of_nothing_are_dropped(
     assert store.history(key + 1) == []
     store.delete(campaign.id)
     assert store.history(key) == []
+
+
+def test_it_looks_by_itself_and_outlives_an_outage(
+    tmp_path: Path, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_LOOK_SECONDS", 0.01)
+    store = open_store(str(tmp_path / "reports.db"))
+    services = Services(store, Clock())
+
+    async def until(wanted: int) -> None:
+        async with asyncio.timeout(20):
+            while len(store.history(key)) < wanted:
+                await asyncio.sleep(0.01)
+
+    async def work() -> None:
+        services.recorder.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "totals", fail)
+            services.metrics.accepted += 1
+            await asyncio.sleep(0.1)
+        services.metrics.accepted += 299
+        await until(3)
+        add(services, campaign, 300, rng)
+        await services.recorder.stop()
+
+    def fail() -> None:
+        raise UnavailableError("no database")
+
+    key = add(services, campaign, 300, rng)
+    asyncio.run(work())
+    assert len(store.history(key)) == 6  # the end is noted too
+    store.close()
 
 
 def test_a_backup_has_the_history(
