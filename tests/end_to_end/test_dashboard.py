@@ -189,6 +189,8 @@ def test_signing_in_and_exporting(browser: Browser, server: Running, tmp_path: P
             assert target.read_bytes().startswith(start), name
             assert target.name.startswith("secret")
             assert target.suffix == f".{name.lower()}"
+        png = next(tmp_path.glob("*.png")).read_bytes()
+        assert int.from_bytes(png[16:20]) == 1920  # twice the picture's width
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("main")).not_to_contain_text("secret")
         assert visitor.context.cookies() == []

@@ -95,13 +95,14 @@ def distribution_svg(
         *_bars(frame, found),
         *_quartiles(frame, attribute["quantiles"]),
     ]
+    shape = f'viewBox="0 0 {size.width} {size.height}"'
     if heading:
         parts = [*_paper(size, heading), *parts]
-    shape = f'viewBox="0 0 {size.width} {size.height}" font-family="{_FONT}" font-size="13"'
-    name = escape(label or heading)
+        shape += f' width="{size.width}" height="{size.height}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{name}" '
-        f"{shape}>{''.join(parts)}</svg>"
+        '<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" '
+        f'aria-label="{escape(label or heading)}" {shape} font-family="{_FONT}" font-size="13">'
+        f"{''.join(parts)}</svg>"
     )
 
 
