@@ -1,4 +1,4 @@
-// Writes noutput.min.js. Run with terser at hand: npx --yes --package terser node build.js
+// Writes noutput.min.js, here and for the dashboard. Run with terser at hand: npx --yes --package terser node build.js
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,4 +7,7 @@ const file = (name) => new URL(name, import.meta.url);
 const source = readFileSync(file("noutput.js"));
 const code = execFileSync("terser", ["--module", "--compress", "--mangle"], { input: source });
 const digest = createHash("sha256").update(source).digest("hex");
-writeFileSync(file("noutput.min.js"), `/* noutput.js, MIT, sha256 ${digest} */\n${code}`);
+const dashboard = "../../src/noutput/collector/dashboard/static/noutput.min.js";
+for (const name of ["noutput.min.js", dashboard]) {
+  writeFileSync(file(name), `/* noutput.js, MIT, sha256 ${digest} */\n${code}`);
+}

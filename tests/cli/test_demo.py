@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from noutput.cli.demo import command
+from noutput.collector import extras
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,42 @@ def test_lines_fit_a_terminal(text: str) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_two_people_are_enough(tmp_path: Path) -> None:
-    done = CliRunner().invoke(command, ["--people", "2", "--epsilon", "4"])
+def test_reports_go_through_a_collector(text: str) -> None:
+    assert re.search(r"A collector runs at http://127\.0\.0\.1:\d+\.", text)
+    assert "20,000 reports were counted in" in text
+    assert "live dashboard is at" not in text  # no terminal, so it ends by itself
+
+
+def test_two_people_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = CliRunner().invoke(command, ["--people", "2", "--epsilon", "4", "--no-serve"])
     assert done.exit_code == 0, done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _name: None)
+    done = CliRunner().invoke(command, ["--people", "2"])
+    assert done.exit_code == 1
+    assert "noutput[collector]" in str(done.exception)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of another kind there")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_dashboard_is_served_until_a_signal(tmp_path: Path, end: signal.Signals) -> None:
+    demo = [sys.executable, "-u", "-m", "noutput", "demo", "--people", "300", "--serve"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(demo, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        address = next(
+            line.rsplit(" ", 1)[1].strip() for line in process.stdout if "dashboard is at" in line
+        )
+        request = urllib.request.Request(address, headers={"Accept": "text/html"})  # noqa: S310
+        with urllib.request.urlopen(request) as answer:  # noqa: S310
+            assert "How many minutes" in answer.read().decode()
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(end)
+        rest = process.stdout.read()
+        assert process.wait(30) == 0
+    assert "its database is gone" in rest
     assert not list(tmp_path.iterdir())

@@ -185,7 +185,7 @@ def test_a_table_that_is_not_private_is_not_kept(service: Service, campaign: Cam
 
 
 def test_the_framework_refuses_with_problem_documents(service: Service) -> None:
-    assert problem(service.call("GET", "/")) == (404, "not-found")
+    assert problem(service.call("GET", "/nothing")) == (404, "not-found")
     assert problem(service.call("GET", "/campaigns/")) == (404, "not-found")
     assert problem(service.call("PUT", "/campaigns")) == (405, "method-not-allowed")
     wrong = service.call("GET", "/campaigns/commute/reports")

@@ -1,7 +1,14 @@
-"""`noutput demo`: a small campaign on this machine, start to end."""
+"""`noutput demo`: a whole campaign on this machine, from the first report to the dashboard."""
 
 from __future__ import annotations
 
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noutput.cli.summary import Summary
+    from noutput.collector.demonstration import Demonstration
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["command"]
 
 _PEOPLE = 20_000
 _LONGEST = 180.0
+_MORE_PEOPLE = 25  # every second, while the dashboard is watched
 
 
 @click.command(name="demo")
@@ -30,18 +39,31 @@ _LONGEST = 180.0
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the simulated people.")
 @click.option(
+    "--port", type=click.IntRange(0, 65535), default=0,
+    help="Where the dashboard listens on this machine [default: a free one].",
+)  # fmt: skip
+@click.option(
+    "--serve/--no-serve", default=None,
+    help="Whether to keep the dashboard open until Ctrl-C [default: in a terminal].",
+)  # fmt: skip
+@click.option(
     "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Draw the distribution (PNG, SVG or PDF).",
 )  # fmt: skip
-def command(people: int, epsilon: float, seed: int, plot_path: Path | None) -> None:
+def command(
+    people: int, epsilon: float, seed: int, port: int, serve: bool | None, plot_path: Path | None
+) -> None:
     """Ask simulated people for their commute, without seeing an answer.
 
-    The people are simulated from a seed, their reports are drawn with secure randomness.
+    A real collector is started on this machine, with its database in a temporary folder. The
+    people are simulated from a seed; their reports are drawn with secure randomness and sent
+    over HTTP. Everything is gone when the demo ends.
     """
     import numpy as np
 
     import noutput as no
     from noutput.cli.summary import summarize
+    from noutput.collector.demonstration import demonstrate
 
     check_target(plot_path, PLOT_ENDINGS)
     rng = np.random.default_rng(seed)
@@ -49,25 +71,77 @@ def command(people: int, epsilon: float, seed: int, plot_path: Path | None) -> N
     truth = np.clip(rng.lognormal(3.3, 0.65, people), minutes.lower, minutes.upper)
     with delayed_progress("Designing") as progress:
         mechanism = no.design(epsilon, 16, progress=progress).mechanism
-    reports = mechanism.privatize(minutes.to_unit(truth))
-    found = summarize(mechanism, no.Tally.of(mechanism, reports), minutes)
+    with (
+        _ended_by_signals(),
+        tempfile.TemporaryDirectory(prefix="noutput-demo-") as folder,
+        demonstrate(Path(folder), mechanism, minutes, port) as show_case,
+    ):
+        _collect(show_case, truth)
+        found = summarize(mechanism, show_case.tally(), minutes)
+        click.echo(
+            f"Each report satisfies {epsilon:g}-local differential privacy: "
+            f"{mechanism.n_outputs} possible reports, {bits(mechanism.bits)} each.\n"
+        )
+        _show_report(mechanism, float(truth[0]))
+        _show_figures(found, truth)
+        _show_distribution(found, truth)
+        if plot_path:
+            from noutput.cli.distribution_figure import draw_distributions
+
+            draw_distributions({"minutes": found.distribution}, plot_path, {"minutes": truth})
+            click.echo(f"\nFigure saved in {plot_path}")
+        if sys.stdout.isatty() if serve is None else serve:
+            _serve(show_case, rng)
+        else:
+            click.echo("\nnoutput demo --serve keeps the live dashboard open.")
+
+
+def _collect(show_case: Demonstration, truth: NDArray[np.float64]) -> None:
+    click.echo(
+        f"A collector runs at {show_case.url}. {len(truth):,} simulated people are asked\n"
+        "how many minutes they commute (0 to 180), and send their reports."
+    )
+    start = time.perf_counter()
+    with delayed_progress("Reporting") as progress:
+        for sent in show_case.send(truth):
+            progress(sent / len(truth))
+    click.echo(f"{sent:,} reports were counted in {time.perf_counter() - start:.1f} s.")
+
+
+def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
+    """Let a few more people report every second until Ctrl-C."""
+    import numpy as np
 
     click.echo(
-        f"{people:,} simulated people were asked how many minutes they commute (0 to 180).\n"
-        f"Each report satisfies {epsilon:g}-local differential privacy: "
-        f"{mechanism.n_outputs} possible reports, {bits(mechanism.bits)} each.\n"
+        f"\nThe live dashboard is at {show_case.page}\n"
+        f"{_MORE_PEOPLE} more people report every second. Ctrl-C ends the demo."
     )
-    _show_report(mechanism, int(reports[0]), float(truth[0]))
-    _show_figures(found, truth)
-    _show_distribution(found, truth)
-    if plot_path:
-        from noutput.cli.distribution_figure import draw_distributions
+    try:
+        while True:
+            more = np.clip(rng.lognormal(3.3, 0.65, _MORE_PEOPLE), 0.0, _LONGEST)
+            for _ in show_case.send(more):
+                time.sleep(1.0)
+    except KeyboardInterrupt:
+        click.echo("\nThe demo has ended, and its database is gone.")
 
-        draw_distributions({"minutes": found.distribution}, plot_path, {"minutes": truth})
-        click.echo(f"\nFigure saved in {plot_path}")
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a request to end the process end it as Ctrl-C does: with everything cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def _show_report(mechanism: TableMechanism, report: int, truth: float) -> None:
+def _show_report(mechanism: TableMechanism, truth: float) -> None:
+    """Show what a report of the first person could be; nobody knows which it was."""
+    unit = truth / (_LONGEST / 2.0) - 1.0
+    report = mechanism.privatize(unit)
     chances = mechanism.probabilities([-1.0, 0.0, 1.0])[:, report]
     click.echo(
         f"One report           {report} of 0..{mechanism.n_outputs - 1}. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -16,7 +16,12 @@ from noutput.collector.store.interface import TokenRow
 if TYPE_CHECKING:
     from noutput.collector.directory import Entry
 
-__all__ = ["Admin", "Id", "MaybeToken", "Shared", "check_reader", "may_read"]
+__all__ = [
+    "COOKIE", "Admin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_reader", "may_read",
+    "wants_page",
+]  # fmt: skip
+
+COOKIE: Final = "noutput_token"
 
 _bearer = HTTPBearer(auto_error=False, description="A token of this collector.")
 
@@ -44,6 +49,23 @@ async def _maybe_token(
 
 
 MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
+
+
+async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -> TokenRow | None:
+    cookie = request.cookies.get(COOKIE)
+    if token is not None or cookie is None or "authorization" in request.headers:
+        return token
+    return await run_in_threadpool(recognize, services.store, f"Bearer {cookie}")
+
+
+# For routes that only read: the token may also be in the cookie of the dashboard, which a browser
+# sends by itself. Routes that change something never look at it.
+MaybeReader = Annotated[TokenRow | None, Depends(_maybe_reader)]
+
+
+def wants_page(request: Request) -> bool:
+    """Say whether a person with a browser asks, and not a device."""
+    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
 
 
 def _admin(token: MaybeToken) -> TokenRow:

@@ -18,8 +18,11 @@ from starlette.responses import Response
 
 from noutput import __version__
 from noutput.collector import admin, public
+from noutput.collector.access import wants_page
 from noutput.collector.body import ClientGoneError
 from noutput.collector.clock import Clock, system_clock
+from noutput.collector.dashboard import routes as dashboard
+from noutput.collector.dashboard.pages import error_page
 from noutput.collector.guard import Guard
 from noutput.collector.limits import Limits
 from noutput.collector.openapi import add_reports_route
@@ -62,8 +65,10 @@ def _framework_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         services.writer.start()
+        services.recorder.start()
         yield
         await services.writer.stop()
+        await services.recorder.stop()
 
     app = FastAPI(
         title="noutput collector", version=__version__, lifespan=lifespan,
@@ -73,39 +78,43 @@ def _framework_app(services: Services) -> FastAPI:
     app.state.services = services
     app.include_router(public.router)
     app.include_router(admin.router)
+    app.include_router(dashboard.router)
     _answer_errors(app, services)
     _describe(app)
     return app
 
 
 def _answer_errors(app: FastAPI, services: Services) -> None:
-    def answer(error: ProblemError) -> Response:
+    def answer(request: Request, error: ProblemError) -> Response:
         services.metrics.refused[error.problem.name] += 1
+        if wants_page(request):
+            return error_page(error)
         content = render(error.problem, error.detail)
         return Response(content, error.problem.status, error.headers, PROBLEM_TYPE)
 
-    async def on_problem(_: Request, error: Exception) -> Response:
-        return answer(cast(ProblemError, error))
+    async def on_problem(request: Request, error: Exception) -> Response:
+        return answer(request, cast(ProblemError, error))
 
     async def on_framework(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 400
         detail = f"{request.method} is not possible at {request.url.path[:200]!r}"
         headers = dict(getattr(error, "headers", None) or {})
-        return answer(ProblemError(_FRAMEWORK.get(status, "bad-request"), detail, headers))
+        problem = ProblemError(_FRAMEWORK.get(status, "bad-request"), detail, headers)
+        return answer(request, problem)
 
-    async def on_validation(_: Request, error: Exception) -> Response:
+    async def on_validation(request: Request, error: Exception) -> Response:
         first = cast(RequestValidationError, error).errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:])
-        return answer(ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
+        return answer(request, ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
 
-    async def on_unavailable(_: Request, __: Exception) -> Response:
-        return answer(unavailable())
+    async def on_unavailable(request: Request, __: Exception) -> Response:
+        return answer(request, unavailable())
 
     async def on_gone(_: Request, __: Exception) -> Response:
         return Response(status_code=400)  # nobody is there to read it
 
-    async def on_mistake(_: Request, __: Exception) -> Response:
-        return answer(ProblemError("internal-error", "see the log of the collector"))
+    async def on_mistake(request: Request, __: Exception) -> Response:
+        return answer(request, ProblemError("internal-error", "see the log of the collector"))
 
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework)

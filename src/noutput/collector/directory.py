@@ -109,6 +109,11 @@ class Directory:
         """Return all campaigns."""
         return [self.take(row) for row in self._store.campaigns()]
 
+    def known(self) -> list[Entry]:
+        """Return the campaigns that this process has looked up, without the database."""
+        with self._lock:
+            return [entry for _, entry in self._entries.values()]
+
     def take(self, row: CampaignRow) -> Entry:
         """Return the entry of a row; its document is read again only if it is another one."""
         closed = None if row.closed is None else parse_instant("closed", row.closed)

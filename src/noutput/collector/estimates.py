@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput.campaign.text import format_instant
+from noutput.estimate import histograms
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from noutput.collector.directory import Entry
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.interface import Store
+    from noutput.estimate.channel import Array
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["QUANTILES", "Estimates", "tallies"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_METHOD = "gp"
+_METHOD = "gp"  # its draws are from the posterior, so their quantiles are intervals
+_DRAWS = 200
+_JOINED = 4  # bins of the distribution in one of the histogram
 _KEPT = 256
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
@@ -136,7 +140,7 @@ def _compute(entry: Entry, counts: dict[int, int], bins: int, level: float) -> d
 def _one_attribute(
     mechanism: TableMechanism, attribute: Attribute, tally: Tally, bins: int, level: float
 ) -> dict[str, Any]:
-    names = ("mean", "variance", "quantiles", "distribution", "goodness_of_fit")
+    names = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
     if tally.total < 2:
         return dict.fromkeys(names)
     bounds = Interval(attribute.lower, attribute.upper)
@@ -144,34 +148,48 @@ def _one_attribute(
     found = estimate_distribution(mechanism, tally, bins, _METHOD, bounds=bounds)
     # Equal counts get an equal answer.
     rng = np.random.default_rng([int(tally.fingerprint[:16], 16), tally.total])
-    low, high = found.interval(_everything, level, rng=rng)
-    low[: bins + 1] = np.maximum(low[: bins + 1], 0.0)
-    high[:bins] = np.minimum(high[:bins], 1.0)
+    draws = found.draws(_DRAWS, rng)
+    shares = np.array(QUANTILES)
+    spread = _ends(histograms.variances(draws, found.edges), level)
+    ends = zip(*_ends(histograms.quantiles(draws, found.edges, shares), level), strict=True)
+    width = _JOINED if bins % _JOINED == 0 else 1
     return {
         "mean": {
             "value": mean.value,
             "standard_error": mean.standard_error,
             "interval": list(mean.interval(level)),
         },
-        "variance": {"value": found.variance, "interval": [low[bins], high[bins]]},
+        "variance": {"value": found.variance, "interval": spread},
         "quantiles": [
-            {"share": share, "value": found.quantile(share), "interval": [lower, upper]}
-            for share, lower, upper in zip(
-                QUANTILES, low[bins + 1 :], high[bins + 1 :], strict=True
-            )
+            {"share": share, "value": found.quantile(share), "interval": list(interval)}
+            for share, interval in zip(QUANTILES, ends, strict=True)
         ],
-        "distribution": {
-            "edges": found.edges.tolist(),
-            "probabilities": found.probabilities.tolist(),
-            "lower": low[:bins].tolist(),
-            "upper": high[:bins].tolist(),
-            "method": found.method,
-        },
+        "distribution": _histogram(found, draws, level),
+        "histogram": _histogram(found, draws, level, width),
         "goodness_of_fit": found.p_value if math.isfinite(found.p_value) else None,
     }
 
 
-def _everything(estimate: DistributionEstimate) -> np.ndarray[Any, Any]:
-    """Return the probabilities, the variance and the quantiles, so that one draw serves all."""
-    quantiles = np.atleast_1d(estimate.quantile(QUANTILES))
-    return np.concatenate([estimate.probabilities, [estimate.variance], quantiles])
+def _histogram(
+    found: DistributionEstimate, draws: Array, level: float, width: int = 1
+) -> dict[str, Any]:
+    """Return the distribution with so many neighboring bins as one."""
+    low, high = _ends(_join(draws, width), level)
+    return {
+        "edges": found.edges[::width].tolist(),
+        "probabilities": _join(found.probabilities[None, :], width)[0].tolist(),
+        "lower": low,
+        "upper": high,
+        "method": found.method,
+    }
+
+
+def _join(rows: Array, width: int) -> Array:
+    result: Array = rows.reshape(len(rows), -1, width).sum(axis=2)
+    return result
+
+
+def _ends(values: Array, level: float) -> list[Any]:
+    """Return between which numbers the given share of the draws lies."""
+    ends: list[Any] = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0).tolist()
+    return ends

@@ -101,6 +101,10 @@ class AttributeEstimate(_Model):
     variance: VarianceModel | None
     quantiles: list[QuantileModel] | None
     distribution: DistributionModel | None
+    histogram: DistributionModel | None = Field(
+        description="The distribution with four bins as one, where their number allows it: "
+        "what wider bins hold is known better."
+    )
     goodness_of_fit: float | None = Field(
         description="p-value: how plausible it is that all reports came from the table."
     )

@@ -10,7 +10,15 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
-from noutput.collector.access import Id, MaybeToken, Shared, check_reader, may_read
+from noutput.collector.access import (
+    Id,
+    MaybeReader,
+    Shared,
+    check_reader,
+    may_read,
+    wants_page,
+)
+from noutput.collector.dashboard.routes import campaign_page
 from noutput.collector.metrics import METRICS_TYPE
 from noutput.collector.models import CampaignList, CampaignSummary, EstimatesModel, Health
 from noutput.collector.openapi import CAMPAIGN_BODY, refusals
@@ -25,7 +33,7 @@ router = APIRouter()
 
 
 @router.get("/campaigns", responses=refusals("token-required"), tags=["campaigns"])
-async def list_campaigns(services: Shared, token: MaybeToken) -> CampaignList:
+async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     """List the campaigns whose estimates the caller may read."""
     entries = await run_in_threadpool(services.directory.all)
     totals = await run_in_threadpool(services.store.totals)
@@ -60,18 +68,25 @@ def summarize(services: Services, entry: Entry, reports: int) -> CampaignSummary
 @router.get(
     "/campaigns/{id}",
     responses={
-        200: {"description": "The campaign document.", **CAMPAIGN_BODY},
+        200: {"description": "The campaign document, or its page for a browser.", **CAMPAIGN_BODY},
         304: {"description": "It is the one that If-None-Match names."},
         **refusals("unknown-campaign"),
     },
     response_class=Response,
     tags=["campaigns"],
 )
-async def get_campaign(campaign_id: Id, request: Request, services: Shared) -> Response:
-    """Return a campaign document; its fingerprint is the ETag."""
+async def get_campaign(
+    campaign_id: Id, request: Request, services: Shared, token: MaybeReader
+) -> Response:
+    """Return a campaign document; its fingerprint is the ETag.
+
+    Where `text/html` is accepted, as a browser does, the answer is the campaign's page.
+    """
     entry = await services.entry(campaign_id)
+    if wants_page(request):
+        return await campaign_page(request, services, entry, token)
     tag = f'"{entry.campaign.fingerprint}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept"}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(entry.document, media_type="application/json", headers=headers)
@@ -91,7 +106,7 @@ async def get_campaign(campaign_id: Id, request: Request, services: Shared) -> R
 async def get_estimates(
     campaign_id: Id,
     services: Shared,
-    token: MaybeToken,
+    token: MaybeReader,
     bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
     level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
 ) -> Response:

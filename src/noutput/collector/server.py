@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import sys
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,12 +20,14 @@ from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import uvicorn
 
     from noutput.collector.store.interface import Store
 
-__all__ = ["Options", "run"]
+__all__ = ["Options", "Running", "run", "running"]
 
 _BACKLOG = 2048
 # The thread that commits needs its turn several times a commit; Python's 5 ms would be a
@@ -71,54 +75,108 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     say : callable
         Gets the first admin token, which is shown nowhere else, and the address.
     """
-    require("fastapi", "uvicorn", "httptools")
+    require("fastapi", "uvicorn", "httptools", "jinja2")
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    store = open_store(options.database)
+    try:
+        token = _prepare(store, options)
+        if token is not None:
+            say(f"Admin token, shown only now: {token}")
+        server = _server(store, options)
+        with _listen(options.host, options.port) as listener:
+            say(f"Collecting at {_address(options.host, listener)}")
+            gc.collect()
+            gc.freeze()  # what is there now stays: no need to look at it again and again
+            gc.set_threshold(*_COLLECT_AFTER)
+            server.run(sockets=[listener])
+    finally:
+        store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A collector in a thread of this process.
+
+    Parameters
+    ----------
+    url : str
+    admin_token : str
+    store : Store
+    """
+
+    url: str
+    admin_token: str
+    store: Store
+
+
+@contextmanager
+def running(options: Options) -> Iterator[Running]:
+    """Serve a new database in a thread, until the block is left.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the database has an admin token already, or nobody can listen at the address.
+    """
+    require("fastapi", "uvicorn", "httptools", "jinja2")
+    store = open_store(options.database)
+    try:
+        token = _prepare(store, options)
+        if token is None:
+            raise InvalidArgumentError("database", "be new", options.database)
+        server = _server(store, options)
+        with _listen(options.host, options.port) as listener:
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            try:
+                yield Running(_address(options.host, listener), token, store)
+            finally:
+                server.should_exit = True
+                thread.join()
+    finally:
+        store.close()
+
+
+def _server(store: Store, options: Options) -> uvicorn.Server:
     import uvicorn
 
     from noutput.collector.app import create_app
     from noutput.collector.protocol import limited_protocol
 
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    store = open_store(options.database)
-    try:
-        _prepare(store, options, say)
-        config = uvicorn.Config(
-            create_app(store, limits=options.limits),
-            http=limited_protocol(options.limits),
-            ws="none",
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(options.trusted_proxies),
-            forwarded_allow_ips=list(options.trusted_proxies),
-            backlog=_BACKLOG,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=10,
-        )
-        with _listen(options.host, options.port) as listener:
-            port = listener.getsockname()[1]
-            host = f"[{options.host}]" if ":" in options.host else options.host
-            say(f"Collecting at http://{host}:{port}")
-            gc.collect()
-            gc.freeze()  # what is there now stays: no need to look at it again and again
-            gc.set_threshold(*_COLLECT_AFTER)
-            uvicorn.Server(config).run(sockets=[listener])
-    finally:
-        store.close()
+    config = uvicorn.Config(
+        create_app(store, limits=options.limits),
+        http=limited_protocol(options.limits),
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(options.trusted_proxies),
+        forwarded_allow_ips=list(options.trusted_proxies),
+        backlog=_BACKLOG,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+    )
+    return uvicorn.Server(config)
 
 
-def _prepare(store: Store, options: Options, say: Callable[[str], object]) -> None:
+def _address(host: str, listener: socket.socket) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}"
+
+
+def _prepare(store: Store, options: Options) -> str | None:
+    """Keep the campaigns; return an admin token where there is a new one."""
     now = system_clock()
     token = first_admin_token(store, now)
     if token is None and options.new_admin_token:
         token, row = new_token("admin", None, now)
         store.add_token(row)
-    if token is not None:
-        say(f"Admin token, shown only now: {token}")
     for path in options.campaigns:
         campaign = Campaign.from_json(path.read_bytes())
         values = (campaign.id, campaign.fingerprint, campaign.to_json(), format_instant(now))
         store.create(*values)
+    return token
 
 
 def _listen(host: str, port: int) -> socket.socket:

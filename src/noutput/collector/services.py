@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.directory import Directory, Entry
 from noutput.collector.estimates import Estimates
+from noutput.collector.history import Recorder
 from noutput.collector.limits import Limits
 from noutput.collector.metrics import Metrics
 from noutput.collector.problems import ProblemError
@@ -36,12 +37,15 @@ class Services:
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
+    recorder: Recorder = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "directory", Directory(self.store))
         put(self, "writer", Writer(self.store, self.metrics, self.limits.queued_reports))
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
+        recorder = Recorder(self.store, self.directory, self.clock, self.metrics)
+        put(self, "recorder", recorder)
 
     async def entry(self, campaign_id: str) -> Entry:
         """Return a campaign.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate import gaussian, methods
+from noutput.estimate import gaussian, histograms, methods
 from noutput.estimate.channel import (
     Array,
     Channel,
@@ -87,12 +87,12 @@ class DistributionEstimate:
 
         `estimate_mean` is unbiased and should be preferred for the mean alone.
         """
-        return float(self.probabilities @ self._centers)
+        return float(histograms.means(self.probabilities[None, :], self.edges)[0])
 
     @property
     def variance(self) -> float:
         """The variance of the histogram, with every bin at its center."""
-        return float(self.probabilities @ (self._centers - self.mean) ** 2)
+        return float(histograms.variances(self.probabilities[None, :], self.edges)[0])
 
     @overload
     def cdf(self, x: float) -> float: ...
@@ -112,12 +112,8 @@ class DistributionEstimate:
         wanted = np.asarray(q, np.float64)
         if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
             raise InvalidArgumentError("q", "lie between 0 and 1", q)
-        sums = self._sums
-        right = np.clip(np.searchsorted(sums, wanted, side="left"), 1, self.bins)
-        height = np.asarray(sums[right] - sums[right - 1])
-        # an empty first bin is passed over in one step: only q = 0 finds it
-        share = (wanted - sums[right - 1]) / np.where(height > 0.0, height, 1.0)
-        result: Array = np.asarray(self.edges[right - 1] + share * (self.edges[1] - self.edges[0]))
+        rows = histograms.quantiles(self.probabilities[None, :], self.edges, wanted.ravel())
+        result: Array = rows[0].reshape(wanted.shape)
         return result if result.ndim else float(result)
 
     def sample(self, size: int, rng: np.random.Generator | None = None) -> Array:
@@ -165,13 +161,12 @@ class DistributionEstimate:
         if not 0.0 < level < 1.0:
             raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
         size = _checks.whole("replicates", replicates, 2, 1 << 20)
-        compute = _statistic(statistic)
-        draws = self._draws(size, generator(rng))
-        values = np.array([compute(self._with(row)) for row in draws], np.float64)
+        compute = self._statistic(statistic)
+        values = compute(self.draws(size, rng))
         tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
         low, high = np.quantile(values, tails, axis=0)
         if self.method != "gp":
-            center = np.asarray(compute(self), np.float64)
+            center = compute(self.probabilities[None, :])[0]
             low, high = 2.0 * center - high, 2.0 * center - low
         if statistic == "quartiles":
             low, high = np.sort(low), np.sort(high)
@@ -201,39 +196,39 @@ class DistributionEstimate:
     @cached_property
     def _sums(self) -> Array:
         """The shares below all edges, from 0 to 1."""
-        sums = np.concatenate([[0.0], np.cumsum(self.probabilities)])
-        result: Array = sums / sums[-1]
-        return result
-
-    @cached_property
-    def _centers(self) -> Array:
-        result: Array = (self.edges[1:] + self.edges[:-1]) / 2.0
+        result: Array = histograms.shares_below(self.probabilities[None, :])[0]
         return result
 
     def _with(self, probabilities: Array) -> DistributionEstimate:
         return replace(self, probabilities=probabilities)
 
-    def _draws(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw histograms: from the posterior under gp, else fits to counts drawn again."""
+    def draws(self, size: int, rng: np.random.Generator | None = None) -> Array:
+        """Draw histograms: from the posterior under gp, else fits to counts drawn again.
+
+        What `interval` looks at, for those who want several statistics of the same draws.
+        """
+        source = generator(rng)
         counts = Counts.of([self._tally])
         shares, theta = supported(counts.shares, transition_matrix(self._channel, self.bins))
         if self.method == "gp":
-            return gaussian.draw(shares[0], counts.totals[0], theta, size, rng)
-        drawn = redraw(self.probabilities @ theta, self.n_reports, size, rng)
+            return gaussian.draw(shares[0], counts.totals[0], theta, size, source)
+        drawn = redraw(self.probabilities @ theta, self.n_reports, size, source)
         return methods.fit(drawn, theta, self.method, self.tolerance).probabilities
 
-
-def _statistic(statistic: str | Statistic) -> Statistic:
-    if callable(statistic):
-        return statistic
-    known: dict[str, Statistic] = {
-        "probabilities": lambda estimate: estimate.probabilities,
-        "cdf": lambda estimate: np.cumsum(estimate.probabilities),
-        "mean": lambda estimate: estimate.mean,
-        "variance": lambda estimate: estimate.variance,
-        "quartiles": lambda estimate: estimate.quantile(_QUARTILES),
-    }
-    return known[_checks.choice("statistic", statistic, known)]
+    def _statistic(self, statistic: str | Statistic) -> Callable[[Array], Array]:
+        """Return what computes a statistic of every row of a stack of histograms."""
+        if callable(statistic):
+            compute = statistic
+            return lambda rows: np.array([compute(self._with(row)) for row in rows], np.float64)
+        edges, quartiles = self.edges, np.array(_QUARTILES)
+        known: dict[str, Callable[[Array], Array]] = {
+            "probabilities": lambda rows: rows,
+            "cdf": lambda rows: np.cumsum(rows, axis=1),
+            "mean": lambda rows: histograms.means(rows, edges),
+            "variance": lambda rows: histograms.variances(rows, edges),
+            "quartiles": lambda rows: histograms.quantiles(rows, edges, quartiles),
+        }
+        return known[_checks.choice("statistic", statistic, known)]
 
 
 @overload

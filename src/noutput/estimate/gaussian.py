@@ -210,6 +210,19 @@ class _Modes:
 
 
 def _all_modes(shares: Array, totals: Array, theta: Array) -> list[_Modes]:
+    """Return the modes of every kernel; those of one row are kept for its draws."""
+    if len(shares) > 1:
+        return _find_modes(shares, totals, theta)
+    return _kept_modes(shares.tobytes(), float(totals[0]), theta.tobytes(), len(theta))
+
+
+@lru_cache(maxsize=16)
+def _kept_modes(shares: bytes, total: float, theta: bytes, bins: int) -> list[_Modes]:
+    matrix = np.frombuffer(theta, np.float64).reshape(bins, -1)
+    return _find_modes(np.frombuffer(shares, np.float64)[None, :], np.array([total]), matrix)
+
+
+def _find_modes(shares: Array, totals: Array, theta: Array) -> list[_Modes]:
     """Return the modes of every kernel; each starts from the one before."""
     totals = np.minimum(totals, _LARGEST_TOTAL)
     counts = shares * totals[:, None]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "CampaignRow", "Cells", "ConflictError", "Outcome", "Snapshot", "Store", "Submission",
-    "TokenRow", "UnavailableError",
+    "CampaignRow", "Cells", "ConflictError", "Milestone", "Outcome", "Snapshot", "Store",
+    "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
 
 Cells = np.dtype("<i4")
@@ -85,6 +85,30 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Milestone:
+    """What the reports on one attribute said at a moment of the past.
+
+    Parameters
+    ----------
+    attribute : int
+        Its place in the campaign.
+    reports : int
+        How many there were.
+    at : str
+        The instant, to the second.
+    mean, low, high : float
+        The estimated mean and its 95% interval, in the attribute's own unit.
+    """
+
+    attribute: int
+    reports: int
+    at: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A campaign at one moment.
 
@@ -95,11 +119,14 @@ class Snapshot:
         The count of every cell with a report.
     ids : iterator of bytes
         All counted ids in pieces of whole ids, in any order; to be used once.
+    history : sequence of Milestone
+        What was known before.
     """
 
     row: CampaignRow
     counts: dict[int, int]
     ids: Iterator[bytes]
+    history: Sequence[Milestone] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +191,12 @@ class Store(Protocol):
 
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
+
+    def add_history(self, key: int, milestones: Sequence[Milestone]) -> None:
+        """Keep milestones of a campaign; those of a campaign that is gone are dropped."""
+
+    def history(self, key: int) -> list[Milestone]:
+        """Return all milestones of a campaign, by attribute and number of reports."""
 
     def snapshot(self, campaign_id: str) -> AbstractContextManager[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""

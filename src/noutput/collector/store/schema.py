@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "id_runs", "report_ids", "tokens", "upgrade",
+    "MIGRATIONS", "campaigns", "counts", "history", "id_runs", "report_ids", "tokens", "upgrade",
 ]  # fmt: skip
 
 _metadata = MetaData()
@@ -83,14 +84,31 @@ tokens = Table(
     Column("created", Text, nullable=False),
 )  # fmt: skip
 
+# What was known when: a few hundred rows a campaign, see `noutput.collector.history`.
+history = Table(
+    "history", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),
+    Column("attribute", Integer, primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("mean", Double, nullable=False),
+    Column("low", Double, nullable=False),
+    Column("high", Double, nullable=False),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
 
 def _first_tables(connection: Connection) -> None:
     ids = id_runs if connection.dialect.name == "sqlite" else report_ids
     _metadata.create_all(connection, tables=[campaigns, counts, ids, tokens])
 
 
+def _history_table(connection: Connection) -> None:
+    _metadata.create_all(connection, tables=[history])
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _history_table)
 
 
 def upgrade(connection: Connection) -> None:

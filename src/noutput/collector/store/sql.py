@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
-from dataclasses import astuple
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from noutput.collector.store.groups import Group, groups
 from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
+    Milestone,
     Outcome,
     Snapshot,
     Submission,
@@ -31,6 +32,7 @@ __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
+_MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
 class SqlStore(ABC):
@@ -157,6 +159,29 @@ class SqlStore(ABC):
         with self._read() as connection:
             return {key: int(total) for key, total in connection.execute(query) if total}
 
+    def add_history(self, key: int, milestones: Sequence[Milestone]) -> None:
+        """Keep milestones of a campaign; those of a campaign that is gone are dropped."""
+        with suppress(IntegrityError), self._write() as connection:  # gone, or noted by another
+            self._add_history(connection, key, milestones)
+
+    def _add_history(
+        self, connection: Connection, key: int, milestones: Sequence[Milestone]
+    ) -> None:
+        rows = [{"campaign": key, **asdict(milestone)} for milestone in milestones]
+        if rows:
+            connection.execute(insert(schema.history), rows)
+
+    def history(self, key: int) -> list[Milestone]:
+        """Return all milestones of a campaign, by attribute and number of reports."""
+        with self._read() as connection:
+            return self._history(connection, key)
+
+    def _history(self, connection: Connection, key: int) -> list[Milestone]:
+        table = schema.history
+        query = select(*_MILESTONES).where(table.c.campaign == key)
+        ordered = query.order_by(table.c.attribute, table.c.reports)
+        return [Milestone(*row) for row in connection.execute(ordered)]
+
     @contextmanager
     def snapshot(self, campaign_id: str) -> Iterator[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""
@@ -166,7 +191,8 @@ class SqlStore(ABC):
                 yield None
                 return
             counts = self._counts(connection, row.key)
-            yield Snapshot(row, counts, self._ids(connection, row.key))
+            known = self._history(connection, row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key), known)
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -180,6 +206,7 @@ class SqlStore(ABC):
             except IntegrityError:
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
             self._add_cells(connection, key, snapshot)
+            self._add_history(connection, key, snapshot.history)
             for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)
                 self._remember(connection, Group(key, [0], [len(cells)], piece, cells))

@@ -1,0 +1,69 @@
+"""What a campaign promises to those who answer, and how much of the possible accuracy it keeps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from noutput.designs import catalog
+from noutput.designs.bound import lower_bound
+from noutput.designs.certificate import EPSILON_RANGE
+from noutput.designs.objective import Objective
+from noutput.errors import NoutputError
+
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["Privacy", "privacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The promise of a campaign in numbers.
+
+    Parameters
+    ----------
+    epsilon : float
+    outputs : int
+        How many different reports there are.
+    factor : float
+        How many times as likely one person's number can make a report as another's.
+    gap : float or None
+        By how much the largest variance of a report exceeds what no unbiased private mechanism
+        can beat, as a share of it; None where no such limit is known.
+    """
+
+    epsilon: float
+    outputs: int
+    factor: float
+    gap: float | None
+
+
+def privacy(entry: Entry) -> Privacy:
+    """Return the promise of a campaign; the first call for a table may take a second."""
+    mechanism = entry.mechanism
+    return Privacy(
+        mechanism.epsilon, mechanism.n_outputs, math.exp(mechanism.epsilon), _gap(mechanism)
+    )
+
+
+@lru_cache(maxsize=256)
+def _gap(mechanism: TableMechanism) -> float | None:
+    limit = _limit(mechanism.epsilon)
+    return None if limit is None else max(0.0, mechanism.worst_variance() / limit - 1.0)
+
+
+def _limit(epsilon: float) -> float | None:
+    ready = catalog.shipped(epsilon, None, Objective.parse("worst"))
+    if ready is not None:
+        return ready.lower_bound
+    lowest, highest = EPSILON_RANGE
+    if not lowest <= epsilon <= highest:
+        return None
+    try:
+        return lower_bound(epsilon).value
+    except NoutputError:  # the search found no proof; the page does without
+        return None

@@ -1,0 +1,192 @@
+"""The pages, what they export, and how people sign in."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from noutput.collector.access import (
+    Id,
+    MaybeReader,
+    Shared,
+    check_reader,
+    may_read,
+)
+from noutput.collector.dashboard import session
+from noutput.collector.dashboard.assets import assets
+from noutput.collector.dashboard.chart import distribution_svg
+from noutput.collector.dashboard.pages import HEADERS, page, tag_of, unchanged
+from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.dashboard.ranges import round_bins
+from noutput.collector.dashboard.table import estimates_csv
+from noutput.collector.dashboard.view import attribute_view
+from noutput.collector.problems import ProblemError
+
+if TYPE_CHECKING:
+    from noutput.collector.directory import Entry
+    from noutput.collector.services import Services
+    from noutput.collector.store.interface import TokenRow
+
+__all__ = ["campaign_page", "router"]
+
+router = APIRouter(include_in_schema=False)
+
+_LEVEL = 0.95
+_STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
+
+
+@router.get("/")
+async def front_page(request: Request, services: Shared, token: MaybeReader) -> Response:
+    """List the campaigns whose estimates the visitor may read."""
+    now = services.clock()
+    entries = await run_in_threadpool(services.directory.all)
+    totals = await run_in_threadpool(services.store.totals)
+    rows = [
+        (each.campaign, each.state(now), totals.get(each.key, 0))
+        for each in reversed(entries)
+        if may_read(token, each)
+    ]
+    known = [(campaign.fingerprint, *rest) for campaign, *rest in rows]
+    tag = tag_of(known, token)
+    same = unchanged(request, tag)
+    if same is not None:
+        return same
+    values = {"rows": rows, "signed_in": token is not None, "path": "/"}
+    return await run_in_threadpool(page, "index.html", values, tag=tag)
+
+
+async def campaign_page(
+    request: Request, services: Services, entry: Entry, token: TokenRow | None
+) -> Response:
+    """Return the page of a campaign: all of it, or what everybody may see."""
+    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    now = services.clock()
+    values = {
+        "entry": entry, "campaign": entry.campaign, "state": entry.state(now), "path": path,
+        "signed_in": token is not None,
+    }  # fmt: skip
+    if not may_read(token, entry):
+        promise = await run_in_threadpool(privacy, entry)
+        return await run_in_threadpool(page, "private.html", {**values, "privacy": promise})
+    content = await _estimates(services, entry)
+    moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
+    tag = tag_of(content, path, token, moment)
+    same = unchanged(request, tag)
+    if same is not None:
+        return same
+
+    def render() -> Response:
+        found = json.loads(content)
+        place = _place(request, entry)
+        known = [each for each in services.store.history(entry.key) if each.attribute == place]
+        target = _positive(request.query_params.get("target"))
+        view = attribute_view(
+            entry, found["attributes"][place], known, found["reports"], target, now
+        )
+        more = {"found": found, "view": view, "privacy": privacy(entry)}
+        return page("campaign.html", {**values, **more}, tag=tag)
+
+    return await run_in_threadpool(render)
+
+
+async def _estimates(services: Services, entry: Entry) -> bytes:
+    """Return the estimates in bins of which four together have a round width."""
+    first = entry.campaign.attributes[0]
+    bins = 4 * round_bins(first.lower, first.upper)
+    return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
+
+
+def _place(request: Request, entry: Entry) -> int:
+    name = request.query_params.get("attribute")
+    if name is None:
+        return 0
+    place = entry.campaign.attribute_indexes.get(name)
+    if place is None:
+        raise ProblemError("not-found", f"the campaign has no attribute {name[:100]!r}")
+    return place
+
+
+def _positive(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0.0 < number < math.inf else None
+
+
+@router.get("/campaigns/{id}/estimates.csv")
+async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> Response:
+    """Return everything that is estimated as one table."""
+    entry = await services.entry(campaign_id)
+    check_reader(token, entry)
+    content = await _estimates(services, entry)
+    return _file(f"{entry.campaign.id}.csv", "text/csv", estimates_csv(json.loads(content)))
+
+
+@router.get("/campaigns/{id}/distribution.svg")
+async def export_svg(
+    campaign_id: Id, request: Request, services: Shared, token: MaybeReader
+) -> Response:
+    """Return the picture of an attribute's distribution."""
+    entry = await services.entry(campaign_id)
+    check_reader(token, entry)
+    content = await _estimates(services, entry)
+    found = json.loads(content)["attributes"][_place(request, entry)]
+    if found["distribution"] is None:
+        raise ProblemError("not-found", "there are too few reports for a picture")
+    heading = f"{entry.campaign.question} ({found['reports']:,} private reports)"
+    picture = distribution_svg(found, heading=heading)
+    return _file(f"{entry.campaign.id}-{found['name']}.svg", "image/svg+xml", picture)
+
+
+def _file(name: str, media: str, content: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(content, 200, {**HEADERS, **headers}, media)
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request, token: MaybeReader) -> Response:
+    """Ask for a token."""
+    path = session.safe_path(request.query_params.get("next"))
+    values = {"path": path, "error": False, "signed_in": token is not None}
+    return await run_in_threadpool(page, "sign_in.html", values)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, services: Shared) -> Response:
+    """Keep a token in the visitor's browser."""
+    fields = await session.read_form(request, services)
+    path = session.safe_path(fields.get("next"))
+    token = await session.token_to_keep(services, fields.get("token", ""))
+    if token is None:
+        values = {"path": path, "error": True, "signed_in": False}
+        return await run_in_threadpool(page, "sign_in.html", values, 403)
+    answer = RedirectResponse(path, 303, HEADERS)
+    session.keep(request, answer, token)
+    return answer
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request, services: Shared) -> Response:
+    """Let the visitor's browser forget its token."""
+    await session.read_form(request, services)
+    answer = RedirectResponse("/", 303, HEADERS)
+    session.forget(request, answer)
+    return answer
+
+
+@router.get("/static/{name:path}")
+async def static_file(name: str, request: Request) -> Response:
+    """Return a style sheet or a script; the browser asks whether it is still the same."""
+    found = assets().get(name)
+    if found is None:
+        raise ProblemError("not-found", f"there is no file {name[:100]!r}")
+    headers = {**HEADERS, "ETag": found.tag, "Cache-Control": "no-cache"}
+    if found.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, 200, headers, found.media_type)

@@ -1,0 +1,111 @@
+// The mean and its interval over time.
+
+const place = document.getElementById("history");
+const readout = document.getElementById("moment");
+const normal = readout?.textContent;
+const HEIGHT = 210;
+const WIDEST = 6; // times the present half width: what was wider goes out of the picture
+let chart = null;
+
+const data = () => JSON.parse(document.querySelector("#history-data script").textContent);
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const writer = (options) => {
+  const format = new Intl.DateTimeFormat("en-GB", options);
+  return (seconds) => format.format(1000 * seconds);
+};
+const day = writer({ day: "numeric", month: "short" });
+const clock = writer({ hour: "2-digit", minute: "2-digit" });
+const exact = writer({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const moment = writer({ dateStyle: "medium", timeStyle: "short" });
+
+function columns({ at, mean, low, high, target }) {
+  const middle = mean.at(-1);
+  const level = (value) => at.map(() => value);
+  return [at, high, low, mean, level(middle + target), level(middle - target)];
+}
+
+function times(_, marks, __, ___, step) {
+  return marks.map(step >= 86_400 ? day : step >= 60 ? clock : exact);
+}
+
+/** The present interval with room around it. */
+function heights() {
+  const { mean, low, high, target } = data();
+  const [least, most] = [Math.min(...low), Math.max(...high)];
+  const now = high.at(-1) - low.at(-1);
+  const reach = Math.max((WIDEST / 2) * now, 2 * target);
+  const [bottom, top] = [Math.max(least, mean.at(-1) - reach), Math.min(most, mean.at(-1) + reach)];
+  return [bottom - now / 4, top + now / 4];
+}
+
+function say(plot) {
+  const { at, mean, low, high, reports } = data();
+  const i = plot.cursor.idx;
+  if (i == null || !(i in at)) {
+    readout.textContent = normal;
+    return;
+  }
+  const [middle, least, most] = [mean[i], low[i], high[i]].map((value) => number.format(value));
+  readout.textContent =
+    `${moment(at[i])}: ${middle} ${readout.dataset.unit} (${least} to ${most}) ` +
+    `from ${reports[i].toLocaleString("en")} reports.`;
+}
+
+function draw() {
+  chart?.destroy();
+  place.hidden = false;
+  const found = data();
+  const [accent, band, muted, line, mark] = [
+    "--accent", "--band", "--muted", "--line", "--mark",
+  ].map(color);
+  const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+  const axis = { stroke: muted, font, ticks: { show: false } };
+  const lone = found.at.length < 2;
+  const hidden = { points: { show: false } };
+  const edge = { ...hidden, stroke: "transparent", width: 0 };
+  const wanted = { ...hidden, stroke: mark, width: 1.5, dash: [2, 5] };
+  const options = {
+    width: place.clientWidth,
+    height: HEIGHT,
+    padding: [8, 24, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
+    scales: {
+      x: lone ? { range: (_, low) => [low - 30, low + 30] } : {},
+      y: { range: heights },
+    },
+    bands: [{ series: [1, 2], fill: band }],
+    axes: [
+      { ...axis, grid: { show: false }, space: 70, size: 28, values: times },
+      {
+        ...axis,
+        grid: { stroke: line, width: 1 },
+        space: 36,
+        size: 52,
+        values: (_, marks) => marks.map((value) => number.format(value)),
+      },
+    ],
+    series: [
+      {},
+      edge,
+      edge,
+      { stroke: accent, width: 2.5, points: { show: lone } },
+      wanted,
+      wanted,
+    ],
+    hooks: { setCursor: [say] },
+  };
+  chart = new uPlot(options, columns(found), place);
+}
+
+if (place) {
+  draw();
+  addEventListener("themechange", draw);
+  addEventListener("pagechange", () => chart.setData(columns(data())));
+  new ResizeObserver(() => {
+    if (place.clientWidth !== chart.width) {
+      chart.setSize({ width: place.clientWidth, height: HEIGHT });
+    }
+  }).observe(place);
+}

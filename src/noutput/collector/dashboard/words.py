@@ -1,0 +1,138 @@
+"""Numbers, times and findings in words that anybody reads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from noutput._numbers import show
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["count", "day", "duration", "fit", "percent", "rate", "with_unit"]
+
+_UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
+_LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
+_CENTURY = 100.0 * 31_557_600.0
+_CERTAIN, _SUSPICIOUS = 0.001, 0.05
+
+
+def count(number: float) -> str:
+    """Write a number of things, to three digits where it is an estimate.
+
+    Examples
+    --------
+    >>> count(12_345), count(12_345.6), count(0.0)
+    ('12,345', '12,300', '0')
+    """
+    if isinstance(number, int) or number == 0.0:
+        return f"{int(number):,}"
+    digits = 2 - math.floor(math.log10(abs(number)))
+    return f"{round(number, digits):,.{max(0, min(digits, 6))}f}"
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Write a number and its unit, where it has one."""
+    return f"{number} {unit}" if unit else number
+
+
+def percent(share: float) -> str:
+    """Write a share with two digits.
+
+    Examples
+    --------
+    >>> percent(0.12345), percent(0.00061), percent(0.0), percent(12.3)
+    ('12%', '0.061%', '0%', '1,230%')
+    """
+    return f"{show(100.0 * share)}%" if share < 1.0 else f"{100.0 * share:,.0f}%"
+
+
+def rate(per_second: float) -> str:
+    """Write how many come in, for the shortest time in which at least two do.
+
+    Examples
+    --------
+    >>> rate(53.0), rate(0.5), rate(0.001), rate(0.0)
+    ('53 a second', '30 a minute', '3.6 an hour', 'none at present')
+    """
+    if per_second <= 0.0:
+        return "none at present"
+    numbers = {name: per_second * seconds for name, seconds in _UNITS}
+    name = next((name for name, number in numbers.items() if number >= 2.0), "day")
+    number = numbers[name]
+    article = "an" if name == "hour" else "a"
+    return (
+        f"{number:.2g} {article} {name}" if number < 99.5 else f"{count(number)} {article} {name}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Write how long something takes.
+
+    Examples
+    --------
+    >>> duration(42), duration(5400), duration(86_400 * 3), duration(1e12)
+    ('42 seconds', '90 minutes', '3 days', 'more than a century')
+    """
+    if seconds > _CENTURY:
+        return "more than a century"
+    for name, size in _LONG:
+        if seconds >= 2.0 * size:
+            return f"{round(seconds / size):,} {name}s"
+    return "a moment"
+
+
+def day(moment: datetime) -> str:
+    """Write a date.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> day(datetime(2026, 3, 1))
+    '1 March 2026'
+    """
+    return f"{moment.day} {moment:%B} {moment.year}"
+
+
+def fit(p_value: float | None) -> tuple[str, str, str]:
+    """Say in words whether the reports look like those of honest people.
+
+    Parameters
+    ----------
+    p_value : float, optional
+        How plausible the counts are under any distribution of honest people.
+
+    Returns
+    -------
+    tuple of str
+        "good", "doubtful", "bad" or "unknown"; a heading; an explanation.
+
+    Examples
+    --------
+    >>> fit(0.4)[:2]
+    ('good', 'No sign of forged reports')
+    >>> fit(1e-9)[:2]
+    ('bad', 'Some reports are probably forged')
+    """
+    if p_value is None:
+        text = "Honest people leave a pattern in the reports; there are too few to look for it."
+        return "unknown", "Too early to say", text
+    chance = f"p = {p_value:.2g}"
+    if p_value < _CERTAIN:
+        text = (
+            "People who follow the campaign would practically never send these reports, whatever "
+            f"their numbers are ({chance}). Do not trust the figures before you know why."
+        )
+        return "bad", "Some reports are probably forged", text
+    if p_value < _SUSPICIOUS:
+        text = (
+            "People who follow the campaign would rarely send these reports "
+            f"({chance}). It may be chance: one honest campaign in twenty looks like this."
+        )
+        return "doubtful", "The reports look a little unusual", text
+    text = (
+        "The reports are what honest people would send, whatever their numbers are "
+        f"({chance}). A few forged ones could still hide among them."
+    )
+    return "good", "No sign of forged reports", text

@@ -1,0 +1,264 @@
+"""The dashboard as people see it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page, expect
+
+from noutput.campaign import Campaign
+from noutput.collector.simulation import send_reports, simulate_people
+from tests.collector.conftest import make_campaign
+from tests.collector.process import Running, running
+from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
+
+pytestmark = pytest.mark.slow
+
+PAGES = {
+    "index": "/", "campaign": "/campaigns/busy", "private": "/campaigns/secret",
+    "sign-in": "/sign-in", "empty": "/campaigns/empty", "error": "/campaigns/none",
+}  # fmt: skip
+VALUE = "123.456"
+
+
+def call(server: Running, path: str, content: str) -> dict[str, str]:
+    """Do what an administrator does."""
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(server.url + path, content.encode(), headers)  # noqa: S310
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        found: dict[str, str] = json.load(answer)
+        return found
+
+
+def report(server: Running, campaign: Campaign, people: int, seed: int) -> None:
+    everybody = simulate_people(campaign, people, "lognormal", np.random.default_rng(seed))
+    for _ in send_reports(f"{server.url}/campaigns/{campaign.id}", campaign, everybody):
+        pass
+
+
+def make(name: str, *, public: bool = True) -> Campaign:
+    return make_campaign(name, public=public, outputs=8)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    busy = make("busy")
+    (folder / "busy.json").write_text(busy.to_json())
+    with running(str(folder / "reports.db"), folder / "busy.json") as started:
+        call(started, "/campaigns", make("secret", public=False).to_json())
+        call(started, "/campaigns", make("empty").to_json())
+        report(started, busy, 6_000, 1)
+        report(started, make("secret", public=False), 300, 2)
+        yield started
+
+
+def test_counts_rise_while_somebody_watches(browser: Browser, server: Running) -> None:
+    campaign = make("live")
+    call(server, "/campaigns", campaign.to_json())
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/live")
+        reports = page.locator("#reports")
+        expect(reports).to_have_text("0")
+        expect(page.locator("#waiting")).to_contain_text("No report has come in yet")
+        report(server, campaign, 600, 3)
+        expect(reports).to_have_text("600")
+        mean = page.locator(".big .number")
+        expect(mean).to_contain_text(re.compile(r"\d"))
+        before = mean.inner_text()
+        page.evaluate("window.same = true")
+        page.locator("#milestones summary").click()
+        report(server, campaign, 2_000, 4)
+        expect(reports).to_have_text("2,600")
+        expect(mean).not_to_have_text(before)
+        expect(page.locator("#history-table tbody tr")).not_to_have_count(1)
+        assert page.evaluate("window.same")  # nothing was loaded anew
+        assert page.locator("#milestones").get_attribute("open") is not None
+        assert page.locator("#history canvas").count() == 1
+        asked = len(visitor.requests)
+        page.wait_for_timeout(5_000)
+        assert 1 <= len(visitor.requests) - asked <= 4
+
+
+def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/secret")
+        for name in ("minutes", "rides", "cost"):
+            page.fill(f"[name={name}]", VALUE)
+        page.click("text=Make my report")
+        expect(page.locator("#try-says")).to_contain_text("Your report is number")
+        shown = page.locator("#try-report").text_content()
+        assert visitor.posts() == []
+        page.click("text=Send this report")
+        expect(page.locator("#try-sent")).to_have_text("Sent and counted. Thank you.")
+        assert visitor.posts() == [(f"{server.url}/campaigns/secret/reports", shown)]
+        page.fill("[name=minutes]", "7")
+        page.click("text=Make my report")
+        expect(page.locator("#try-says")).to_contain_text("answered before")
+        assert page.locator("#try-report").text_content() == shown
+        page.click("text=Send this report")
+        expect(page.locator("#try-sent")).to_have_text("It had been counted before.")
+        page.screenshot(path=results("try-it.png"), full_page=True)
+        for _, url, body in visitor.requests:
+            assert VALUE not in url + (body or "")
+
+
+def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/busy")
+        page.click("text=Make my report")
+        assert page.locator("[name=minutes]:invalid").count() == 1
+        for name in ("minutes", "rides", "cost"):
+            page.fill(f"[name={name}]", "1")
+        page.route("**/campaigns/busy", lambda route: route.fulfill(status=404, body="{}"))
+        visitor.allowed = ("404",)
+        page.click("text=Make my report")
+        expect(page.locator("#try-error")).to_contain_text("The server refused")
+
+
+def test_pointing_at_a_picture_explains_it(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/busy?attribute=cost&target=0.25")
+        expect(page.locator("#goal")).to_contain_text("wanted is ± 0.25 USD")
+        page.locator(".wide .chart").hover(position={"x": 200, "y": 150})
+        expect(page.locator("#readout")).to_contain_text("% of people")
+        page.locator("#history .u-over").hover()
+        expect(page.locator("#moment")).to_contain_text("USD (")
+        page.fill("[name=target]", "0.5")
+        page.click("text=Ask")
+        expect(page.locator("#goal")).to_contain_text("wanted is ± 0.5 USD")
+        expect(page.locator(".hero")).to_contain_text("Average cost")
+
+
+def test_light_and_dark(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/busy")
+        color = "getComputedStyle(document.documentElement).backgroundColor"
+        light = page.evaluate(color)
+        toggle = page.locator("[data-theme-toggle]")
+        expect(toggle).to_have_attribute("aria-pressed", "false")
+        toggle.click()
+        expect(toggle).to_have_attribute("aria-pressed", "true")
+        dark = page.evaluate(color)
+        assert dark != light
+        page.reload()
+        assert page.evaluate(color) == dark
+        visitor.go("/")
+        assert page.evaluate(color) == dark
+    with visit(browser, server.url, scheme="dark") as visitor:
+        assert visitor.go("/").evaluate(color) == dark
+
+
+def test_signing_in_and_exporting(browser: Browser, server: Running, tmp_path: Path) -> None:
+    token = call(server, "/tokens", '{"kind": "read", "campaign": "secret"}')["token"]
+    with visit(browser, server.url) as visitor:
+        visitor.allowed = ("403",)  # the browser notes the refusal of the wrong token
+        page = visitor.go("/campaigns/secret")
+        expect(page.locator("main")).to_contain_text("The results are not public")
+        page.locator("main").get_by_role("link", name="Sign in").click()
+        page.fill("[name=token]", token[:-1] + ("A" if token[-1] != "A" else "B"))
+        page.locator("main button").click()
+        expect(page.get_by_role("alert")).to_contain_text("not valid here")
+        page.fill("[name=token]", token)
+        page.locator("main button").click()
+        expect(page.locator(".big .number")).to_be_visible()
+        assert page.url == f"{server.url}/campaigns/secret"
+        (cookie,) = visitor.context.cookies()
+        assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
+        assert page.evaluate("document.cookie") == ""
+        starts = {"CSV": b"attribute,unit,", "JSON": b'{"campaign"', "SVG": b"<svg ",
+                  "PNG": b"\x89PNG"}  # fmt: skip
+        for name, start in starts.items():
+            with page.expect_download() as download:
+                page.locator(".actions").get_by_text(name, exact=True).click()
+            target = tmp_path / download.value.suggested_filename
+            download.value.save_as(target)
+            assert target.read_bytes().startswith(start), name
+            assert target.name.startswith("secret")
+            assert target.suffix == f".{name.lower()}"
+        png = next(tmp_path.glob("*.png")).read_bytes()
+        assert int.from_bytes(png[16:20]) == 1920  # twice the picture's width
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("main")).not_to_contain_text("secret")
+        assert visitor.context.cookies() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_pages_are_accessible_and_fit(
+    browser: Browser, server: Running, size: tuple[int, int], scheme: str
+) -> None:
+    with visit(browser, server.url, size, scheme) as visitor:
+        visitor.allowed = ("404",)
+        for name, path in PAGES.items():
+            page = visitor.go(path)
+            page.wait_for_load_state("networkidle")
+            found = Axe().run(page).response["violations"]
+            serious = [each for each in found if each["impact"] in ("serious", "critical")]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name
+            page.screenshot(path=results(f"{name}-{scheme}-{size[0]}.png"), full_page=True)
+
+
+def test_a_keyboard_is_enough(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/busy")
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        expect(focused).to_have_text("Skip to the content")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        expect(focused).to_have_text("Minutes")
+        assert focused.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator(".hero")).to_contain_text("Average rides")
+
+
+def test_numbers_need_no_script(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url, java_script_enabled=False) as visitor:
+        page = visitor.go("/campaigns/busy")
+        expect(page.locator(".big .number")).to_be_visible()
+        expect(page.locator(".wide .chart")).to_be_visible()
+        page.locator("summary").first.click()
+        expect(page.locator("#history-table")).to_be_visible()
+        expect(page.locator("#try")).to_be_hidden()
+        assert "This needs JavaScript" in page.content()
+
+
+def weigh(page: Page) -> int:
+    return int(
+        page.evaluate(
+            "[...performance.getEntriesByType('resource'),"
+            " ...performance.getEntriesByType('navigation')]"
+            ".reduce((sum, entry) => sum + entry.transferSize, 0)"
+        )
+    )
+
+
+def test_pages_are_quick_and_light(browser: Browser, server: Running) -> None:
+    paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    measured = {}
+    for name in ("index", "campaign"):
+        with visit(browser, server.url) as visitor:
+            page = visitor.go(PAGES[name])
+            page.wait_for_load_state("networkidle")
+            page.wait_for_function(paint)
+            measured[name] = (page.evaluate(paint), weigh(page))
+    results("budget.json").write_text(json.dumps(measured))
+    for name, (milliseconds, size) in measured.items():
+        assert milliseconds < 1000, name
+        assert 5_000 < size < 500_000, name
