@@ -1,0 +1,83 @@
+"""Beside the peers, in turns on one machine; each with its mechanism nearest to ours.
+
+Diffprivlib and OpenDP add Laplace noise to a number. Pure-ldp, multi-freq-ldpy and ldp-toolbox know
+categories only, and report one of 64 bins by direct encoding; the estimates are all made from one
+and the same set of 10^6 such reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.measure import Case, best_seconds
+from benchmarks.peers.client import Peers, start
+from noutput.designs import design
+from noutput.estimate.distribution import estimate_distribution
+from noutput.mechanisms.direct_encoding import DirectEncoding
+from noutput.tally import Tally
+
+__all__ = ["cases", "found"]
+
+_TURNS = 5
+_SIZE = 10_000_000
+_PEER_SIZE = 100_000
+_REPORTS = 1_000_000
+_BINS = 64
+_NUMERICAL = {"diffprivlib", "opendp"}
+_FASTER = "times as fast"
+found: dict[str, str] = {}  # the version of every peer, or why it could not be measured
+
+
+def cases() -> Iterator[Case]:
+    """Measure ours and theirs in turns."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1.0, 1.0, _SIZE)
+    encoding = DirectEncoding(1.0, _BINS)
+    people = np.clip(rng.normal(0.1, 0.3, _REPORTS), -1.0, 1.0)
+    reports = encoding.privatize(people, rng)
+    bins = rng.integers(0, _BINS, _PEER_SIZE)
+    with start(x[:_PEER_SIZE].tolist(), bins.tolist(), reports.tolist()) as peers:
+        for name, facts in peers.found.items():
+            found[name] = facts.get("version") or f"not measured: {facts['error']}"
+        yield from _sampling(peers, x)
+        yield from _estimates(peers, encoding, reports)
+
+
+def _sampling(peers: Peers, x: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Iterator[Case]:
+    table = design(1.0, 16).mechanism
+    names = peers.able("privatize")
+    ours, theirs = float("inf"), dict.fromkeys(names, float("inf"))
+    for _ in range(_TURNS):
+        ours = min(ours, best_seconds(lambda: table.privatize(x), 1) / _SIZE)
+        for name in names:
+            theirs[name] = min(theirs[name], peers.seconds(name, "privatize"))
+    for name in names:
+        detail = f"{theirs[name] * 1e9:,.0f} ns a value; ours {ours * 1e9:.1f} ns"
+        yield Case(f"privatize, against {name}", theirs[name] / ours, 20.0, _FASTER, True, detail)
+    fastest = min(
+        (name for name in names if name in _NUMERICAL), key=theirs.__getitem__, default=""
+    )
+    if fastest:
+        label = "privatize, against the fastest for numbers"
+        yield Case(label, theirs[fastest] / ours, 4.0, _FASTER, True, fastest)
+
+
+def _estimates(
+    peers: Peers, encoding: DirectEncoding, reports: np.ndarray[tuple[int], np.dtype[np.uint16]]
+) -> Iterator[Case]:
+    for task, method, label in (
+        ("estimate", "em", "64 bins from 10^6 reports"),
+        ("likelihood", "mle", "64 bins of the greatest likelihood"),
+    ):
+        names = peers.able(task)
+        ours, theirs = float("inf"), dict.fromkeys(names, float("inf"))
+        for _ in range(_TURNS):
+            ours = min(ours, best_seconds(lambda: estimate_distribution(
+                encoding, Tally.of(encoding, reports), _BINS, method), 1))  # noqa: B023 (called at once)  # fmt: skip
+            for name in names:
+                theirs[name] = min(theirs[name], peers.seconds(name, task))
+        for name in names:
+            detail = f"{theirs[name] * 1e3:.1f} ms; ours {ours * 1e3:.2f} ms"
+            yield Case(f"{label}, against {name}", theirs[name] / ours, 10.0, _FASTER, True, detail)

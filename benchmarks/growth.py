@@ -1,0 +1,118 @@
+"""How time grows: against people, outputs, knots, bins and attributes, with the fitted exponent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Case, in_turns
+from noutput.estimate.attributes import estimate_means
+from noutput.estimate.distribution import estimate_distribution
+from noutput.mechanisms.table import TableMechanism
+from noutput.tally import Tally
+from tests.tables import window_table
+
+__all__ = ["Curve", "cases", "curves"]
+
+_MILLION = 1_000_000
+_PEOPLE = tuple(10**power for power in range(4, 9))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Times of one action at several sizes, and the exponents that are allowed."""
+
+    name: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    against: str
+    most: float
+    least: float | None = None
+
+    @property
+    def exponent(self) -> float:
+        """The slope of a straight line through the logarithms."""
+        return float(np.polyfit(np.log(self.sizes), np.log(self.seconds), 1)[0])
+
+
+curves: list[Curve] = []
+
+
+def cases() -> Iterator[Case]:
+    """Measure the curves, and compare their exponents with what is stated."""
+    curves.clear()
+    for curve in _measure():
+        curves.append(curve)
+        sizes = f"{curve.sizes[0]:,} to {curve.sizes[-1]:,} {curve.against}"
+        name = f"{curve.name}, {sizes}"
+        yield Case(name, curve.exponent, curve.most, "exponent")
+        if curve.least is not None:
+            yield Case(name, curve.exponent, curve.least, "exponent", at_least=True)
+
+
+def _measure() -> Iterator[Curve]:
+    table = window_table(1.0, 16, 33, 0.4)
+    yield from _against_people(table)
+    x = np.clip(np.random.default_rng(6).normal(0.1, 0.3, _MILLION), -1.0, 1.0)
+    yield _curve("privatize", "outputs", _powers(1, 8), lambda n: _sampler(n, 33, x), 0.2)
+    yield _curve("privatize", "knots", _powers(1, 9), lambda k: _sampler(16, k, x), 0.2)
+    reports = table.privatize(x, np.random.default_rng(6))
+    tally = Tally.of(table, reports)
+    for method, most in (("em", 1.2), ("gp", 3.0)):
+        estimate = partial(estimate_distribution, table, tally, method=method)
+        yield _curve(method, "bins", _powers(5, 10), lambda d: partial(estimate, d), most)  # noqa: B023 (called at once)
+    yield _curve("means", "attributes", _powers(0, 10), lambda d: _means(table, d, reports), 1.0)
+
+
+def _against_people(table: TableMechanism) -> Iterator[Curve]:
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-1.0, 1.0, _PEOPLE[-1])
+    make = partial(_first, table.privatize, x)
+    yield _curve("privatize", "people", _PEOPLE, make, 1.05, 0.95)
+    reports = rng.integers(0, 16, _PEOPLE[-1], dtype=np.uint8)
+    make = partial(_first, partial(Tally.of, table), reports)
+    yield _curve("tally", "people", _PEOPLE, make, 1.05, 0.95)
+
+
+def _first(
+    action: Callable[[Any], object], values: np.ndarray[Any, Any], size: int
+) -> Callable[[], object]:
+    return partial(action, values[:size])
+
+
+def _powers(first: int, last: int) -> tuple[int, ...]:
+    return tuple(1 << power for power in range(first, last + 1))
+
+
+def _curve(
+    name: str,
+    against: str,
+    sizes: tuple[int, ...],
+    make: Callable[[int], Callable[[], object]],
+    most: float,
+    least: float | None = None,
+) -> Curve:
+    actions = {str(size): make(size) for size in sizes}
+    for size in sizes[:-1]:
+        actions[str(size)]()  # builds what is built once
+    best = in_turns(actions, turns=3, at_least=0.05)
+    return Curve(name, sizes, tuple(best.values()), against, most, least)
+
+
+def _sampler(
+    n_outputs: int, n_knots: int, x: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> Callable[[], object]:
+    table = window_table(1.0, n_outputs, n_knots, 0.4)
+    return partial(table.privatize, x)
+
+
+def _means(
+    table: TableMechanism, attributes: int, reports: np.ndarray[tuple[int], np.dtype[np.uint8]]
+) -> Callable[[], object]:
+    """Count a million reports by attribute and estimate the mean of each."""
+    which = np.random.default_rng(attributes).integers(0, attributes, reports.size)
+    return lambda: estimate_means(table, Tally.by_attribute(table, which, reports, attributes))
