@@ -35,8 +35,9 @@ format: $(READY)
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
 
+# The peers get an environment of their own, .venv-peers; `make bench PARTS="frames analyst"` for others.
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(PARTS)
 
 # Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
 # is a small part of what the tests need.
@@ -59,4 +60,4 @@ lock:
 	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

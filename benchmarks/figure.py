@@ -26,7 +26,7 @@ def write_growth(curves: Sequence[Curve], path: Path) -> None:
             label = f"{curve.name}: exponent {curve.exponent:.2f}"
             axis.loglog(curve.sizes, curve.seconds, marker=marker, label=label)
         axis.set_xlabel(against)
-        axis.set_ylabel("seconds")
+        axis.set_ylabel("seconds of processor time")
         low, high = axis.get_ylim()
         if high < 30.0 * low:  # a flat curve should look flat
             axis.set_ylim(low / 5.0, high * 5.0)

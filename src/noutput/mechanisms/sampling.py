@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["fill", "report", "unit_array"]
 
 MAX_THREADS = 256
-_THREADED_CHUNK = 1 << 16  # fewer hand-overs of the interpreter's lock
 
 
 def report(
@@ -66,7 +65,7 @@ def fill(
     many threads there are.
     """
     count = _checks.whole("threads", threads, 1, MAX_THREADS)
-    step = max(1, (CHUNK if count == 1 else _THREADED_CHUNK) // words_each)
+    step = max(1, CHUNK // words_each)
     run = _Run(values, reports, word_source(rng), step, words_each)
     count = min(count, -(-values.size // step))
     helpers = [threading.Thread(target=run.work, args=(draw, clip)) for _ in range(count - 1)]
@@ -75,8 +74,11 @@ def fill(
     run.work(draw, clip)
     for helper in helpers:
         helper.join()
-    if run.failures:  # every chunk before the first bad one was looked at
-        raise run.failures[min(run.failures)]
+    try:
+        if run.failures:  # every chunk before the first bad one was looked at
+            raise run.failures[min(run.failures)]
+    finally:
+        run.failures.clear()  # a traceback must not keep the arrays alive
 
 
 class _Run:
