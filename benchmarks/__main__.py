@@ -6,8 +6,10 @@ Without names the parts of `docs/performance.md` are measured and the page is wr
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+import traceback
 from importlib import import_module
 
 from benchmarks.measure import Case
@@ -35,9 +37,14 @@ def main(names: list[str]) -> int:
         titles[name] = str(part.__doc__).splitlines()[0].rstrip(".")
         print(f"\n[{time.perf_counter() - start:.0f} s] {titles[name]}", flush=True)
         found[name] = []
-        for case in part.cases():
-            _show(case)
-            found[name].append(case)
+        try:
+            for case in part.cases():
+                _show(case)
+                found[name].append(case)
+        except Exception as error:  # noqa: BLE001 (a part that fails must not hide the others)
+            traceback.print_exc()
+            failure = f"{name}: {type(error).__name__}"
+            found[name].append(Case(failure, math.inf, 0.0, "", detail="not measured"))
     if not names:
         write_page(found, titles)
     missed = [case.name for cases in found.values() for case in cases if not case.reached]

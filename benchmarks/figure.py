@@ -29,7 +29,7 @@ def write_growth(curves: Sequence[Curve], path: Path) -> None:
         axis.set_ylabel("seconds of processor time")
         low, high = axis.get_ylim()
         if high < 30.0 * low:  # a flat curve should look flat
-            axis.set_ylim(low / 5.0, high * 5.0)
+            axis.set_ylim(low / 10.0, high * 10.0)
         axis.grid(alpha=0.3)
         axis.legend(fontsize="small")
     for axis in axes[len(panels) :]:

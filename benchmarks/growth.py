@@ -41,6 +41,12 @@ class Curve:
         """The slope of a straight line through the logarithms."""
         return float(np.polyfit(np.log(self.sizes), np.log(self.seconds), 1)[0])
 
+    @property
+    def last(self) -> float:
+        """The exponent between the two largest sizes: where a curve bends, the one that matters."""
+        a, b = self.seconds[-2:]
+        return float(np.log(b / a) / np.log(self.sizes[-1] / self.sizes[-2]))
+
 
 curves: list[Curve] = []
 
@@ -56,7 +62,8 @@ def cases() -> Iterator[Case]:
             detail = f"exponent {exponent:.3f}"
             yield Case(name, abs(exponent - 1.0), 0.05, "from exponent 1", detail=detail)
         else:
-            yield Case(name, exponent, curve.most, "exponent")
+            detail = f"{curve.last:.2f} at the end"
+            yield Case(name, exponent, curve.most, "exponent", detail=detail)
 
 
 def _measure() -> Iterator[Curve]:

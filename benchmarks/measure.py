@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Case", "best_seconds", "floor", "floor_seconds", "in_turns"]
+__all__ = ["Case", "best_seconds", "floor", "in_turns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,3 @@ def floor(size: int) -> Callable[[], object]:
     numbers = np.empty(size)
     rng = np.random.default_rng(1)
     return lambda: rng.random(out=numbers)
-
-
-def floor_seconds(size: int) -> float:
-    """Return the time of the floor."""
-    return best_seconds(floor(size))

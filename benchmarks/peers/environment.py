@@ -11,7 +11,15 @@ __all__ = ["python"]
 
 _REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 _FOLDER = Path(__file__).parents[2] / ".venv-peers"
-_PIP = ("-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check")
+_PIP = (
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--no-deps",
+    "--disable-pip-version-check",
+    "--retries=1",
+)
 
 
 def python() -> Path:
@@ -21,10 +29,11 @@ def python() -> Path:
     if not mark.exists():
         _say(f"installing the peers into {_FOLDER.name}")
         subprocess.run([sys.executable, "-m", "venv", str(_FOLDER)], check=True)
-        if not _install(program, "-r", str(_REQUIREMENTS)):
+        if _install(program, "-r", str(_REQUIREMENTS)):
+            mark.touch()
+        else:
             for name in _names():  # one that cannot be had must not hide the others
                 _install(program, name)
-        mark.touch()
     return program
 
 
