@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.measure import Case, floor, in_turns
 from noutput.campaign.table import CertifiedTable
 from noutput.designs import design
+from noutput.mechanisms.kernel import CHUNK
 from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["cases"]
@@ -30,12 +32,11 @@ def cases() -> Iterator[Case]:
     yield Case("memory above input and output, 10^7 values", _peak_megabytes(table, x), 200.0, "MB")
     device = CertifiedTable.from_json(table.to_json())
     for name, owner, goal in (("on a device", device, 5.0), ("with numpy", table, 50.0)):
-        times = timeit.repeat(lambda: owner.privatize(0.3), number=2_000, repeat=40)  # noqa: B023 (called at once)
+        times = timeit.repeat(partial(owner.privatize, 0.3), number=2_000, repeat=40)
         yield Case(f"one value {name}", min(times) / 2_000 * 1e6, goal, "us")
 
 
-def _privatize(table: TableMechanism, x: np.ndarray[tuple[int], np.dtype[np.float64]]
-               ) -> Iterator[Case]:  # fmt: skip
+def _privatize(table: TableMechanism, x: NDArray[np.float64]) -> Iterator[Case]:
     kinds = [(source, threads) for source in ("secure", "seeded") for threads in (1, 2)]
     rng = np.random.default_rng(3)
     actions: dict[str, Callable[[], object]] = {"floor": floor(x.size)}
@@ -45,20 +46,17 @@ def _privatize(table: TableMechanism, x: np.ndarray[tuple[int], np.dtype[np.floa
     best = in_turns(actions)
     power = round(np.log10(x.size))
     for source, threads in kinds:
-        if threads > 1 and x.size < _LARGE // 10:
-            continue  # one chunk a thread at most
+        if threads > 1 and x.size <= CHUNK:
+            continue  # one chunk: nothing to share
         seconds = best[f"{source}, {threads}"]
-        name = (
-            f"privatize 10^{power} values, {source}, {('one thread', 'two threads')[threads - 1]}"
-        )
+        words = "one thread" if threads == 1 else "two threads"
+        name = f"privatize 10^{power} values, {source}, {words}"
         goal = _GOALS.get((source, threads)) if x.size == _LARGE else None
         detail = f"{seconds / x.size * 1e9:.3g} ns a value"
         yield Case(name, seconds / best["floor"], goal, "x the floor", detail=detail)
 
 
-def _peak_megabytes(
-    table: TableMechanism, x: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> float:
+def _peak_megabytes(table: TableMechanism, x: NDArray[np.float64]) -> float:
     tracemalloc.start()
     table.privatize(x, threads=2)
     peak = tracemalloc.get_traced_memory()[1]

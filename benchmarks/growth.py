@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.measure import Case, in_turns
 from noutput.estimate.attributes import estimate_means
@@ -91,7 +92,7 @@ def _against_people(table: TableMechanism) -> Iterator[Curve]:
 
 
 def _first(
-    action: Callable[[Any], object], values: np.ndarray[Any, Any], size: int
+    action: Callable[[Any], object], values: NDArray[Any], size: int
 ) -> Callable[[], object]:
     return partial(action, values[:size])
 
@@ -115,15 +116,13 @@ def _curve(
     return Curve(name, sizes, tuple(best.values()), against, most)
 
 
-def _sampler(
-    n_outputs: int, n_knots: int, x: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> Callable[[], object]:
+def _sampler(n_outputs: int, n_knots: int, x: NDArray[np.float64]) -> Callable[[], object]:
     table = window_table(1.0, n_outputs, n_knots, 0.4)
     return partial(table.privatize, x)
 
 
 def _means(
-    table: TableMechanism, attributes: int, reports: np.ndarray[tuple[int], np.dtype[np.uint8]]
+    table: TableMechanism, attributes: int, reports: NDArray[np.uint8]
 ) -> Callable[[], object]:
     """Count a million reports by attribute and estimate the mean of each."""
     which = np.random.default_rng(attributes).integers(0, attributes, reports.size)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.measure import Case, best_seconds, floor, in_turns
 from noutput.designs import design
@@ -27,9 +29,9 @@ def cases() -> Iterator[Case]:
     rng = np.random.default_rng(4)
     x = np.clip(rng.normal(0.1, 0.3, _MILLION), -1.0, 1.0)
     for threads in (1, 2):
-        seconds = best_seconds(lambda: campaign(table, x, threads))  # noqa: B023 (called at once)
-        name = f"campaign of 10^6 people, {('one thread', 'two threads')[threads - 1]}"
-        yield Case(name, seconds, 0.5, "s")
+        words = "one thread" if threads == 1 else "two threads"
+        seconds = best_seconds(partial(campaign, table, x, threads))
+        yield Case(f"campaign of 10^6 people, {words}", seconds, 0.5, "s")
     reports = rng.integers(0, 16, _REPORTS, dtype=np.uint8)
     best = in_turns(
         {"tally": lambda: Tally.of(table, reports), "floor": floor(_MILLION * 10)}, turns=3
@@ -39,9 +41,7 @@ def cases() -> Iterator[Case]:
     yield Case("tally 10^8 reports: memory above them", _peak(table, reports), 10.0, "MB")
 
 
-def campaign(
-    table: TableMechanism, x: np.ndarray[tuple[int], np.dtype[np.float64]], threads: int = 1
-) -> None:
+def campaign(table: TableMechanism, x: NDArray[np.float64], threads: int = 1) -> None:
     """Privatize, count, and make every estimate with its interval."""
     tally = Tally.of(table, table.privatize(x, threads=threads))
     estimate_mean(table, tally).interval()
@@ -51,7 +51,7 @@ def campaign(
     distribution.interval("quartiles")
 
 
-def _peak(table: TableMechanism, reports: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> float:
+def _peak(table: TableMechanism, reports: NDArray[np.uint8]) -> float:
     tracemalloc.start()
     Tally.of(table, reports)
     peak = tracemalloc.get_traced_memory()[1]
