@@ -30,12 +30,13 @@ def main(names: list[str]) -> int:
             f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(_PAGE + _OTHERS)}"
         )
     found: dict[str, list[Case]] = {}
-    titles: dict[str, str] = {}
+    texts: dict[str, str] = {}
     start = time.perf_counter()
     for name in names or _PAGE:
         part = import_module(f"benchmarks.{name}")
-        titles[name] = str(part.__doc__).splitlines()[0].rstrip(".")
-        print(f"\n[{time.perf_counter() - start:.0f} s] {titles[name]}", flush=True)
+        texts[name] = str(part.__doc__)
+        title = texts[name].splitlines()[0]
+        print(f"\n[{time.perf_counter() - start:.0f} s] {title}", flush=True)
         found[name] = []
         try:
             for case in part.cases():
@@ -46,7 +47,7 @@ def main(names: list[str]) -> int:
             failure = f"{name}: {type(error).__name__}"
             found[name].append(Case(failure, math.inf, 0.0, "", detail="not measured"))
     if not names:
-        write_page(found, titles)
+        write_page(found, texts)
     missed = [case.name for cases in found.values() for case in cases if not case.reached]
     print(f"\n[{time.perf_counter() - start:.0f} s] missed: {'; '.join(missed) or 'nothing'}")
     return len(missed)

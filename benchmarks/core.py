@@ -1,4 +1,4 @@
-"""Sampling, beside the floor: `Generator.random(out=...)` of as many numbers in the same turn."""
+"""Sampling, beside the floor."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from benchmarks.growth import Curve
@@ -34,4 +35,5 @@ def write_growth(curves: Sequence[Curve], path: Path) -> None:
         axis.legend(fontsize="small")
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    figure.savefig(path, metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "noutput"}):
+        figure.savefig(path, metadata={"Date": None})

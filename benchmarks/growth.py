@@ -1,4 +1,8 @@
-"""How time grows: against people, outputs, knots, bins and attributes, with the fitted exponent."""
+"""How time grows.
+
+The exponent is the slope of a straight line through the logarithms of sizes and processor times;
+"at the end" is the slope between the two largest sizes.
+"""
 
 from __future__ import annotations
 

@@ -26,22 +26,27 @@ Written by `make bench`, which measures everything below in one run. Every time 
 several repetitions; what is compared took turns, so that both saw the same machine. *The floor* is
 filling as many floats by `numpy.random.Generator.random(out=...)`: nothing that needs a random
 number a value takes less. Tables have 16 outputs at epsilon 1 unless something else is said;
-"secure" is AES-256 in counter mode under a fresh key, "seeded" is PCG64.
+"secure" is AES-256 in counter mode under a fresh key, "seeded" is PCG64. Linear algebra has one
+thread (`OMP_NUM_THREADS=1`), here and for the peers.
 """
 
 
-def write_page(parts: Mapping[str, Sequence[Case]], titles: Mapping[str, str]) -> None:
-    """Write the page and its figure."""
+def write_page(parts: Mapping[str, Sequence[Case]], texts: Mapping[str, str]) -> None:
+    """Write the page and its figure; the text of a part is a title, then what has to be known."""
     lines = [_START, *_facts(), ""]
     for name, cases in parts.items():
-        lines += [f"## {titles[name]}", "", *_table(cases), ""]
+        title, _, text = texts[name].partition("\n")
+        lines += [f"## {title.rstrip('.')}", *([text.rstrip()] if text else []), ""]
+        lines += [*_table(cases), ""]
         if name == "growth":
             (_DOCS / _FIGURE).parent.mkdir(exist_ok=True)
             write_growth(growth.curves, _DOCS / _FIGURE)
             lines += [f"![Time against people, outputs, knots, bins and attributes]({_FIGURE})", ""]
         if name == "comparison":
-            lines += ["| peer | version |", "|---|---|"]
-            lines += [f"| {peer} | {found} |" for peer, found in comparison.found.items()]
+            lines += ["| peer | version | measured with |", "|---|---|---|"]
+            lines += [
+                f"| {peer} | {' | '.join(facts)} |" for peer, facts in comparison.found.items()
+            ]
             lines += [""]
     _DOCS.joinpath("performance.md").write_text("\n".join(lines).rstrip() + "\n")
 

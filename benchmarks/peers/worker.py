@@ -108,7 +108,8 @@ def main() -> None:
     for name, load in PEERS.items():
         try:
             tasks[name] = load(data)
-            found[name] = {"version": version(name), "tasks": sorted(tasks[name])}
+            what = str(load.__doc__).splitlines()[0].rstrip(".")
+            found[name] = {"version": version(name), "what": what, "tasks": sorted(tasks[name])}
         except Exception as error:  # noqa: BLE001 (whatever it is, it is reported)
             found[name] = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
     print(json.dumps(found), flush=True)

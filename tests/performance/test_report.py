@@ -58,12 +58,17 @@ def test_a_peer_that_does_not_load_is_named(tmp_path: Path) -> None:
 
 def test_the_page_says_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.page._DOCS", tmp_path)
-    monkeypatch.setattr("benchmarks.comparison.found", {"opendp": "not measured: no wheel"})
+    monkeypatch.setattr("benchmarks.comparison.found", {"opendp": ("not measured", "no wheel")})
     monkeypatch.setattr("benchmarks.growth.curves", [Curve("tally", (1, 10), (1.0, 9.0), "people")])
     cases = [Case("slow", 3.0, 2.0, "s"), Case("fast", 3.0, 2.0, "times", True, "9 us")]
-    write_page({"comparison": cases, "growth": cases}, {"comparison": "Beside", "growth": "Growth"})
+    write_page(
+        {"comparison": cases, "growth": cases},
+        {"comparison": "Beside.\n\nText.\n", "growth": "Growth."},
+    )
     page = (tmp_path / "performance.md").read_text()
+    assert "## Beside\n\nText.\n\n| what |" in page
+    assert "## Growth\n\n| what |" in page
     assert "| slow | 3 s | at most 2 | **missed** |  |" in page
     assert "| fast | 3 times | at least 2 | reached | 9 us |" in page
-    assert "| opendp | not measured: no wheel |" in page
+    assert "| opendp | not measured | no wheel |" in page
     assert (tmp_path / "images" / "performance-growth.svg").stat().st_size > 1000
