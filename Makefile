@@ -35,7 +35,7 @@ format: $(READY)
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
 
-# The peers get an environment of their own, .venv-peers; `make bench PARTS="frames analyst"` for others.
+# The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.
 bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(PARTS)
 
