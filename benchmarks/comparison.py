@@ -3,8 +3,9 @@
 Each is measured with its mechanism nearest to ours, called as its documentation says, in turns with
 ours. Diffprivlib and OpenDP add Laplace noise to a number. Pure-ldp, multi-freq-ldpy and
 ldp-toolbox know categories only, and report one of 64 bins by direct encoding; the estimates are
-all made from one and the same set of 10^6 such reports. Slow peers get fewer values; the time is
-that of one value.
+all made from one and the same set of 10^6 such reports. Much of the peers' time there is counting,
+so with fewer reports the ratios are smaller. Slow peers get fewer values; the time is that of one
+value.
 """
 
 from __future__ import annotations
