@@ -39,8 +39,9 @@ format: $(READY)
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
 
+# The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(PARTS)
 
 # Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
 # is a small part of what the tests need.
@@ -63,4 +64,4 @@ lock:
 	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build

@@ -1,46 +1,64 @@
-"""Sampling, importing and starting."""
+"""Sampling, beside the floor."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import timeit
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.measure import Case, best_seconds, floor_seconds
+from benchmarks.measure import Case, floor, in_turns
+from noutput.campaign.table import CertifiedTable
+from noutput.designs import design
+from noutput.mechanisms.kernel import CHUNK
 from noutput.mechanisms.table import TableMechanism
-from tests.tables import window_table
 
 __all__ = ["cases"]
 
-_SIZE = 10_000_000
+_SIZES = (1_000, 100_000, 10_000_000)
+_LARGE = _SIZES[-1]
+_GOALS = {("secure", 1): 8.0, ("secure", 2): 5.0}
 
 
 def cases() -> Iterator[Case]:
     """Measure everything the core promises."""
-    table = window_table(1.0, 16, 33, 0.4)
-    x = np.random.default_rng(2).uniform(-1.0, 1.0, _SIZE)
-    ratio = best_seconds(lambda: table.privatize(x)) / floor_seconds(_SIZE)
-    yield Case("privatize 10^7 values, N = 16, secure", ratio, 10.0, "x Generator.random")
-    yield Case("memory above input and output", _peak_megabytes(table, x), 200.0, "MB")
-    yield Case("one value", best_seconds(lambda: table.privatize(0.3), 2000) * 1e6, 50.0, "us")
-    bare = best_seconds(lambda: _run("-c", "pass"))
-    imported = best_seconds(lambda: _run("-c", "import noutput; noutput.TableMechanism"))
-    yield Case("import noutput and its core", imported - bare, 0.3, "s")
-    yield Case("noutput --help", best_seconds(lambda: _run("-m", "noutput", "--help")), 0.25, "s")
+    table = design(1.0, 16).mechanism
+    x = np.random.default_rng(2).uniform(-1.0, 1.0, _LARGE)
+    for size in _SIZES:
+        yield from _privatize(table, x[:size])
+    yield Case("memory above input and output, 10^7 values", _peak_megabytes(table, x), 200.0, "MB")
+    device = CertifiedTable.from_json(table.to_json())
+    for name, owner, goal in (("on a device", device, 5.0), ("with numpy", table, 50.0)):
+        times = timeit.repeat(partial(owner.privatize, 0.3), number=2_000, repeat=40)
+        yield Case(f"one value {name}", min(times) / 2_000 * 1e6, goal, "us")
 
 
-def _run(*arguments: str) -> None:
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=60)
+def _privatize(table: TableMechanism, x: NDArray[np.float64]) -> Iterator[Case]:
+    kinds = [(source, threads) for source in ("secure", "seeded") for threads in (1, 2)]
+    rng = np.random.default_rng(3)
+    actions: dict[str, Callable[[], object]] = {"floor": floor(x.size)}
+    for source, threads in kinds:
+        generator = rng if source == "seeded" else None
+        actions[f"{source}, {threads}"] = partial(table.privatize, x, generator, threads=threads)
+    best = in_turns(actions)
+    power = round(np.log10(x.size))
+    for source, threads in kinds:
+        if threads > 1 and x.size <= CHUNK:
+            continue  # one chunk: nothing to share
+        seconds = best[f"{source}, {threads}"]
+        words = "one thread" if threads == 1 else "two threads"
+        name = f"privatize 10^{power} values, {source}, {words}"
+        goal = _GOALS.get((source, threads)) if x.size == _LARGE else None
+        detail = f"{seconds / x.size * 1e9:.3g} ns a value"
+        yield Case(name, seconds / best["floor"], goal, "x the floor", detail=detail)
 
 
-def _peak_megabytes(
-    table: TableMechanism, x: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> float:
+def _peak_megabytes(table: TableMechanism, x: NDArray[np.float64]) -> float:
     tracemalloc.start()
-    table.privatize(x)
+    table.privatize(x, threads=2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return (peak - x.size) / 1e6

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -106,3 +107,26 @@ def test_by_attribute_refuses_what_does_not_match(five_outputs: TableMechanism) 
         no.Tally.by_attribute(five_outputs, [0], [0, 1], 2)
     with pytest.raises(InvalidArgumentError, match="attributes"):
         no.Tally.by_attribute(five_outputs, [2], [0], 2)
+
+
+def test_large_arrays_are_counted_in_parts(five_outputs: TableMechanism) -> None:
+    rng = np.random.default_rng(3)
+    reports = rng.integers(0, 5, (3, 200_000), dtype=np.uint8).T
+    attributes = rng.integers(0, 3, reports.shape)
+    expected = [
+        [int(np.sum((reports == k) & (attributes == a))) for k in range(5)] for a in range(3)
+    ]
+    assert no.Tally.of(five_outputs, reports).counts == tuple(np.sum(expected, axis=0).tolist())
+    found = no.Tally.by_attribute(five_outputs, attributes, reports, 3)
+    assert [list(tally.counts) for tally in found] == expected
+
+
+def test_memory_does_not_grow_with_the_reports(five_outputs: TableMechanism) -> None:
+    reports = np.zeros(10_000_000, np.uint8)
+    tracemalloc.start()
+    try:
+        no.Tally.of(five_outputs, reports)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000

@@ -8,6 +8,7 @@ threads and later calls cannot share a stream.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SecureWords", "SeededWords", "WordSource", "word_source"]
 
-_WORD = np.dtype("<u8")
-_BLOCK = 16  # `update_into` asks for room for one more AES block
+_WORD_BYTES = 8
+_BLOCK = 2  # `update_into` asks for room for one more AES block of two words
 _STEP = 1 << 14  # words encrypted at once
+_ZEROS = memoryview(bytes(_STEP * _WORD_BYTES))
 
 
 class WordSource(Protocol):
@@ -45,16 +47,19 @@ class SecureWords:
 
     def __init__(self) -> None:
         self._encryptor = Cipher(AES(os.urandom(32)), CTR(os.urandom(16))).encryptor()
-        self._zeros = bytes(_STEP * _WORD.itemsize)
-        self._buffer = bytearray(len(self._zeros) + _BLOCK)
 
     def fill(self, out: NDArray[np.uint64]) -> None:
         """Overwrite `out` with the next words of the keystream."""
-        zeros = memoryview(self._zeros)
-        for start in range(0, out.size, _STEP):
-            piece = out[start : start + _STEP]
-            written = self._encryptor.update_into(zeros[: piece.nbytes], self._buffer)
-            piece[:] = np.frombuffer(self._buffer, _WORD, written // _WORD.itemsize)
+        room = out.view(np.uint8)
+        direct = max(0, out.size - _BLOCK) * _WORD_BYTES
+        for start in range(0, direct, len(_ZEROS)):
+            size = min(len(_ZEROS), direct - start)
+            self._encryptor.update_into(_ZEROS[:size], room[start:].data)
+        room[direct:] = np.frombuffer(
+            self._encryptor.update(_ZEROS[: room.size - direct]), np.uint8
+        )
+        if sys.byteorder == "big":
+            out.byteswap(inplace=True)
 
 
 class SeededWords:

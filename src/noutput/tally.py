@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ __all__ = ["Tally"]
 FORMAT = "noutput-tally"
 VERSION = 1
 _NEEDED = ("cells", "n_cells", "fingerprint")
+_CHUNK = 1 << 16  # reports counted at once
 _KEYS = {"format", "version", "fingerprint", "counts"}
 
 
@@ -69,8 +70,9 @@ class Tally:
     def of(cls, mechanism: Channel, reports: ArrayLike) -> Tally:
         """Count reports of a mechanism."""
         check_channel(mechanism, *_NEEDED)
-        flat = mechanism.cells(reports).reshape(-1)
-        counts = np.bincount(flat, minlength=mechanism.n_cells)
+        counts = np.zeros(mechanism.n_cells, np.int64)
+        for part in _chunks(reports):
+            counts += np.bincount(mechanism.cells(part).reshape(-1), minlength=counts.size)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
     @classmethod
@@ -105,10 +107,13 @@ class Tally:
             rule = f"have the shape of reports, {np.shape(reports)}"
             raise InvalidArgumentError("attributes", rule, np.shape(attributes))
         size = mechanism.n_cells
-        place = _indexes("attributes", attributes, groups) * size
-        place = place + mechanism.cells(reports).reshape(-1)
-        counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
-        return tuple(cls(mechanism.fingerprint, tuple(row)) for row in counts.tolist())
+        counts = np.zeros(groups * size, np.int64)
+        for who, part in zip(_chunks(attributes), _chunks(reports), strict=True):
+            place = _indexes("attributes", who, groups) * size
+            place += mechanism.cells(part).reshape(-1)
+            counts += np.bincount(place, minlength=counts.size)
+        rows = counts.reshape(groups, size).tolist()
+        return tuple(cls(mechanism.fingerprint, tuple(row)) for row in rows)
 
     @property
     def total(self) -> int:
@@ -170,6 +175,16 @@ class Tally:
         if not isinstance(counts, list) or any(type(n) is not int or n < 0 for n in counts):
             raise DocumentError("counts", "be a list of whole numbers, none negative", counts)
         return cls(found["fingerprint"], tuple(counts))
+
+
+def _chunks(values: ArrayLike) -> Iterator[ArrayLike]:
+    """Cut a large array into parts: indexes are eight times as large as reports of one byte."""
+    if not isinstance(values, np.ndarray) or values.size <= _CHUNK:
+        yield values
+        return
+    flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
+    for start in range(0, values.size, _CHUNK):
+        yield flat[start : start + _CHUNK]
 
 
 def _indexes(name: str, values: ArrayLike, size: int) -> NDArray[np.intp]:

@@ -82,3 +82,11 @@ def test_chunking_is_invisible(five_outputs: TableMechanism, size: int) -> None:
     np.testing.assert_array_equal(whole, np.concatenate(parts))
     rng = np.random.default_rng(9)
     assert [five_outputs.privatize(float(v), rng) for v in x[:50]] == whole[:50].tolist()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_are_invisible(five_outputs: TableMechanism, threads: int) -> None:
+    x = np.random.default_rng(2).uniform(-1, 1, 300_001)
+    alone = five_outputs.privatize(x, np.random.default_rng(9))
+    together = five_outputs.privatize(x, np.random.default_rng(9), threads=threads)
+    np.testing.assert_array_equal(alone, together)

@@ -69,3 +69,53 @@ def test_the_position_of_a_bad_number_is_named() -> None:
     values[CHUNK + 4] = 1.5
     with pytest.raises(InvalidArgumentError, match=rf"x\[{CHUNK + 4}\] must be"):
         report(values, None, lambda *_: None, np.dtype(np.uint8), clip=False)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.MT19937])
+def test_threads_do_not_change_the_words(threads: int, bits: Any) -> None:
+    size = 5 * (1 << 16) + 7
+    rngs = [np.random.Generator(bits(4)) for _ in range(2)]
+    found = [
+        report(
+            np.zeros(size), rng, keep_words(2), np.dtype(np.uint64),
+            clip=False, shape=(2,), words_each=2, threads=count,
+        )
+        for rng, count in zip(rngs, (1, threads), strict=True)
+    ]  # fmt: skip
+    assert np.array_equal(found[0], found[1])
+    assert rngs[0].integers(1 << 62) == rngs[1].integers(1 << 62)
+
+
+def test_threads_never_share_a_secure_word() -> None:
+    values = np.zeros((2, 1 << 17)).T  # not contiguous
+    found = report(
+        values, None, keep_words(1), np.dtype(np.uint64), clip=False, shape=(1,), threads=4
+    )
+    assert len(np.unique(found)) == values.size
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_of_all_bad_numbers_the_first_is_named(threads: int) -> None:
+    values = np.zeros(1 << 20)
+    values[[200_000, 70_000, 1_000_000]] = [3.0, 2.0, np.nan]
+    with pytest.raises(InvalidArgumentError, match=r"x\[70000\] must be .* 2\.0"):
+        report(values, None, lambda *_: None, np.dtype(np.uint8), clip=False, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_the_failure_of_any_thread_is_raised(threads: int) -> None:
+    calls = iter(range(1000))
+
+    def draw(*_: Array) -> None:
+        if next(calls) == 3:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        report(np.zeros(1 << 20), None, draw, np.dtype(np.uint8), clip=False, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 257, 1.5, None, True])
+def test_a_number_of_threads_is_needed(threads: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="threads must be"):
+        report([0.0], None, keep_words(1), np.dtype(np.uint64), clip=False, threads=threads)

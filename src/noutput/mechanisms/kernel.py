@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK", "TableKernel"]
 
 CHUNK = 1 << 14  # values drawn at once: the temporaries of a chunk stay in the processor's cache
-_CELL_BUCKETS = 1024
-_MOST_STEPS = 6
+_CELL_BITS = 12
+_SHIFT = 52 - _CELL_BITS  # of the 52 bits after the leading one of a float
+_CELL_MASK = (2 << _CELL_BITS) - 1
 _ROUNDING = 2.0**-50
+_SMALLEST_GUIDE_BITS = 8
 _LARGEST_GUIDE_BITS = 12
+_LARGEST_GUIDE = 1 << 20  # entries
+_MOST_STEPS = 6
+_LOW = SCALE - 1
 
 
 class TableKernel:
@@ -44,8 +49,8 @@ class TableKernel:
         self._left = knots[:-1].copy()
         self._rise = SCALE / np.diff(knots)
         self._right = np.append(knots[1:-1], np.inf)
-        # x + 1 rounds, so a bucket may receive numbers a little to the left of its edge
-        edges = np.arange(_CELL_BUCKETS + 2) * (2.0 / _CELL_BUCKETS) - 1.0
+        # x + 3 rounds, so a bucket may receive numbers a little to the left of its edge
+        edges = np.arange((1 << _CELL_BITS) + 2) * (2.0 / (1 << _CELL_BITS)) - 1.0
         first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
         last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
         self._first_cell = np.clip(first, 0, len(knots) - 2)
@@ -54,30 +59,41 @@ class TableKernel:
 
     def _build_guide(self, weights: NDArray[np.int64]) -> None:
         sums = np.cumsum(weights, axis=1)
-        last = sums - 1  # the largest 32-bit number that still selects the output
-        self._last = last.astype(np.uint32).ravel()
-        for bits in range(8, _LARGEST_GUIDE_BITS + 1):
+        rows = np.arange(len(weights), dtype=np.int64)[:, None]
+        self._keys = (sums + (rows << SCALE_BITS)).ravel()
+        for bits in range(_SMALLEST_GUIDE_BITS, _LARGEST_GUIDE_BITS + 1):
             edges = np.arange((1 << bits) + 1, dtype=np.int64) << (SCALE_BITS - bits)
             starts = np.stack([np.searchsorted(row, edges, side="right") for row in sums])
             # the end of a bucket belongs to the next one
             ends = np.stack([np.searchsorted(row, edges - 1, side="right") for row in sums])
-            steps = int(np.max(ends[:, 1:] - starts[:, :-1]))
-            if steps <= 2:
+            self._guide_steps = int(np.max(ends[:, 1:] - starts[:, :-1]))
+            if self._guide_steps <= 2 or len(weights) << (bits + 1) > _LARGEST_GUIDE:
                 break
-        rows = np.arange(len(weights))[:, None] * self._n_outputs
-        self._guide = (starts[:, :-1] + rows).astype(np.int32).ravel()
-        self._guide_bits = bits
-        self._guide_steps = steps
-        self._keys = (sums + (np.arange(len(weights), dtype=np.int64)[:, None] << 32)).ravel()
+        self._guide_shift = SCALE_BITS - bits
+        first = starts[:, :-1]
+        # Adding the lower half of a word to `2^32 - threshold` carries into bit 32 if and only if
+        # the threshold is passed, so one sum gives an output and its first step.
+        self._guide = (self._distances(sums, first) + ((first - rows) << SCALE_BITS)).ravel()
+        later = range(1, self._guide_steps) if self._guide_steps <= _MOST_STEPS else ()
+        self._later = [self._distances(sums, first + step).ravel() for step in later]
 
-    def _rows(self, x: NDArray[np.float64], high: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def _distances(self, sums: NDArray[np.int64], outputs: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return 2^32 less the threshold after each output of a row; 0 after the last."""
+        last = np.minimum(outputs, self._n_outputs - 1)
+        result: NDArray[np.int64] = SCALE - np.take_along_axis(sums, last, axis=1)
+        return result
+
+    def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.intp]:
         """Round every number to a neighbouring knot."""
         if self._cell_steps > _MOST_STEPS:
             cell = np.searchsorted(self._knots, x, side="right") - 1
             np.minimum(cell, len(self._knots) - 2, out=cell)
         else:
-            bucket = (x + 1.0) * (_CELL_BUCKETS / 2)
-            cell = self._first_cell.take(bucket.astype(np.intp))
+            # x + 3 lies in [2, 4]: the bits after its leading one count buckets
+            bucket = (x + 3.0).view(np.int64)
+            bucket >>= _SHIFT
+            bucket &= _CELL_MASK
+            cell = self._first_cell.take(bucket)
             for _ in range(self._cell_steps):
                 cell += x >= self._right.take(cell)
         position = x - self._left.take(cell)
@@ -89,15 +105,24 @@ class TableKernel:
         self, x: NDArray[np.float64], words: NDArray[np.uint64], out: NDArray[np.uint8]
     ) -> None:
         """Write the outputs for numbers of [-1, 1], one word each."""
-        row = self._rows(x, words >> np.uint64(SCALE_BITS))
-        low = words.astype(np.uint32)  # the lower half
+        # numpy turns signed numbers into floats eight times as fast as unsigned ones
+        row = self._rows(x, (words >> np.uint64(SCALE_BITS)).view(np.int64))
+        low = words.view(np.int64) & _LOW
+        row <<= SCALE_BITS
+        key = row | low
         if self._guide_steps > _MOST_STEPS:
-            keys = (row << SCALE_BITS) | low
-            place = np.searchsorted(self._keys, keys, side="right")
-        else:
-            bucket = (row << self._guide_bits) + (low >> np.uint32(SCALE_BITS - self._guide_bits))
-            place = self._guide.take(bucket)
-            for _ in range(self._guide_steps):
-                place += low > self._last.take(place)
-        row *= self._n_outputs
-        np.subtract(place, row, out=out, casting="unsafe")
+            place = np.searchsorted(self._keys, key, side="right")
+            row >>= SCALE_BITS
+            row *= self._n_outputs
+            np.subtract(place, row, out=out, casting="unsafe")
+            return
+        bucket = np.right_shift(key, self._guide_shift, out=row)
+        total = self._guide.take(bucket)
+        total += key
+        total >>= SCALE_BITS
+        for table in self._later:
+            step = table.take(bucket)
+            step += low
+            step >>= SCALE_BITS
+            total += step
+        out[:] = total

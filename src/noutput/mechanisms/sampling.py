@@ -1,7 +1,8 @@
-"""What every sampler shares: checked inputs, bounded memory, and words in a fixed order."""
+"""What every sampler shares: checked inputs, bounded memory, words in a fixed order, threads."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from noutput._random import WordSource
+
 __all__ = ["fill", "report", "unit_array"]
+
+MAX_THREADS = 256
 
 
 def report(
@@ -28,6 +33,7 @@ def report(
     clip: bool,
     shape: tuple[int, ...] = (),
     words_each: int = 1,
+    threads: int = 1,
 ) -> NDArray[Any]:
     """Make one report of `dtype` and `shape` for every number; see `fill` for the rest.
 
@@ -37,7 +43,8 @@ def report(
     if values.ndim == 0:
         values = np.asarray(_checks.unit_value("x", values.item(), clip=clip))
     reports: NDArray[Any] = np.empty(values.shape + shape, dtype)
-    fill(values, reports.reshape(-1, *shape), rng, draw, clip=clip, words_each=words_each)
+    flat = reports.reshape(-1, *shape)
+    fill(values, flat, rng, draw, clip=clip, words_each=words_each, threads=threads)
     result: NDArray[Any] = reports[()]
     return result
 
@@ -50,21 +57,76 @@ def fill(
     *,
     clip: bool,
     words_each: int = 1,
+    threads: int = 1,
 ) -> None:
     """Call ``draw(numbers, words, out)`` for every chunk.
 
-    The i-th number gets the words from ``i * words_each`` on, whatever the chunks are.
+    The i-th number gets the words from ``i * words_each`` on, whatever the chunks and however
+    many threads there are.
     """
-    flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
-    source = word_source(rng)
+    count = _checks.whole("threads", threads, 1, MAX_THREADS)
     step = max(1, CHUNK // words_each)
-    words = np.empty(min(step, values.size) * words_each, np.uint64)
-    for start in range(0, values.size, step):
-        stop = min(start + step, values.size)
-        numbers = _unit_chunk(flat[start:stop], start, clip=clip)
-        part = words[: (stop - start) * words_each]
-        source.fill(part)
-        draw(numbers, part, reports[start:stop])
+    run = _Run(values, reports, word_source(rng), step, words_each)
+    count = min(count, -(-values.size // step))
+    helpers = [threading.Thread(target=run.work, args=(draw, clip)) for _ in range(count - 1)]
+    for helper in helpers:
+        helper.start()
+    run.work(draw, clip)
+    for helper in helpers:
+        helper.join()
+    try:
+        if run.failures:  # every chunk before the first bad one was looked at
+            raise run.failures[min(run.failures)]
+    finally:
+        run.failures.clear()  # a traceback must not keep the arrays alive
+
+
+class _Run:
+    """The chunks of one call, handed out in order, each with its words."""
+
+    def __init__(
+        self,
+        values: NDArray[np.generic],
+        reports: NDArray[Any],
+        source: WordSource,
+        step: int,
+        words_each: int,
+    ) -> None:
+        self._flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
+        self._reports = reports
+        self._source = source
+        self._words_each = words_each
+        self._step = step
+        self._starts = iter(range(0, values.size, step))
+        self._lock = threading.Lock()
+        self.failures: dict[int, BaseException] = {}
+
+    def _next(self, words: NDArray[np.uint64]) -> tuple[int, NDArray[np.generic]] | None:
+        """Return where the next chunk starts and its values, and fill its words."""
+        with self._lock:
+            start = None if self.failures else next(self._starts, None)
+            if start is None:
+                return None
+            part = self._flat[start : start + self._step]
+            self._source.fill(words[: part.size * self._words_each])
+            return start, part
+
+    def work(
+        self,
+        draw: Callable[[NDArray[np.float64], NDArray[np.uint64], NDArray[Any]], None],
+        clip: bool,
+    ) -> None:
+        """Draw chunks until none is left or one has failed."""
+        start = 0
+        try:
+            words = np.empty(min(self._step, len(self._reports)) * self._words_each, np.uint64)
+            while (chunk := self._next(words)) is not None:
+                start, part = chunk
+                numbers = _unit_chunk(part, start, clip=clip)
+                out = self._reports[start : start + part.size]
+                draw(numbers, words[: part.size * self._words_each], out)
+        except BaseException as failure:  # noqa: BLE001 (raised by the thread that called)
+            self.failures[start] = failure
 
 
 def unit_array(x: ArrayLike) -> NDArray[np.float64]:

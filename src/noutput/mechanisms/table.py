@@ -178,10 +178,20 @@ class TableMechanism:
     ) -> int: ...
     @overload
     def privatize(
-        self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
+        self,
+        x: ArrayLike,
+        rng: np.random.Generator | None = None,
+        *,
+        clip: bool = False,
+        threads: int = 1,
     ) -> NDArray[np.uint8]: ...
     def privatize(
-        self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
+        self,
+        x: ArrayLike,
+        rng: np.random.Generator | None = None,
+        *,
+        clip: bool = False,
+        threads: int = 1,
     ) -> NDArray[np.uint8] | int:
         """Turn private numbers into reports.
 
@@ -193,6 +203,8 @@ class TableMechanism:
             For reproducible simulation. By default the randomness is secure.
         clip : bool
             Move numbers outside [-1, 1] to the nearer end instead of refusing them.
+        threads : int
+            How many threads share the work on an array; the reports do not depend on it.
 
         Returns
         -------
@@ -206,7 +218,8 @@ class TableMechanism:
         """
         if isinstance(x, float | int | np.number):
             return self.draw(_checks.unit_value("x", x, clip=clip), _one_word(rng))
-        return sampling.report(x, rng, self._kernel.draw, np.dtype(np.uint8), clip=clip)
+        dtype = np.dtype(np.uint8)
+        return sampling.report(x, rng, self._kernel.draw, dtype, clip=clip, threads=threads)
 
     def draw(self, x: float, word: int) -> int:
         """Return the output for one number of [-1, 1] and one 64-bit word, in plain Python.

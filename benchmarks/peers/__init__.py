@@ -1,0 +1,1 @@
+"""Other libraries, in an environment of their own."""
