@@ -22,28 +22,24 @@ __all__ = ["command"]
 _FIGURES = (
     "example", "worst-case-variance", "worst-case-rmse", "mean", "distribution", "variance", "bits",
 )  # fmt: skip
+_MOST_JOBS = 1024
 _SILENCE = 60.0  # seconds between two lines of progress in a log
 
 
-class _Jobs(click.ParamType):
-    name = "number"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        if value == "auto":
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
-        return click.IntRange(1, 1024).convert(value, param, ctx)
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
+def _jobs(_context: click.Context, _option: click.Parameter, value: str) -> int:
+    """Read a number of processes; "auto" is one for every core that this process may use."""
+    if value == "auto":
+        usable = getattr(os, "sched_getaffinity", None)
+        return len(usable(0)) if usable else os.cpu_count() or 1
+    if not value.isdecimal() or not 1 <= int(value) <= _MOST_JOBS:
+        raise click.BadParameter(f"{value!r} is not 'auto' or a number from 1 to {_MOST_JOBS}.")
+    return int(value)
 
 
 @click.command(name="reproduce")
 @click.argument("figures", nargs=-1, metavar="[FIGURE]...", type=click.Choice(_FIGURES))
 @click.option("--runs", type=click.IntRange(2, 100_000), help="Of every collection [default: 100].")
-@click.option("--jobs", type=_Jobs(), default="auto", show_default=True, help="Processes.")
+@click.option("--jobs", default="auto", show_default=True, callback=_jobs, help="Processes.")
 @click.option(
     "--data", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the datasets [default: $NOUTPUT_DATA, the cache, a download].",
@@ -94,9 +90,9 @@ def command(
         sys.exit(130)
     from noutput.evaluation.publish import publish
 
-    publish(outcome, out)
+    report = publish(outcome, out)
     seconds = time.perf_counter() - start
-    click.echo(f"Everything is in {out} ({seconds:.0f} s).")
+    click.echo(f"{report.summary()}\nEverything is in {out} ({seconds:.0f} s): open index.html.")
 
 
 def _scenario(
@@ -137,9 +133,11 @@ def _progress() -> Iterator[Callable[[float], None]]:
     start = last = time.monotonic()
 
     def log(share: float) -> None:
-        nonlocal last
+        nonlocal start, last
         now = time.monotonic()
-        if now - last >= _SILENCE:
+        if not share:  # designs are ready, the simulation begins
+            start = last = now
+        elif now - last >= _SILENCE:
             last = now
             left = (now - start) / share * (1.0 - share)
             click.echo(f"{share:.0%} done, about {left / 60.0:.0f} min left", err=True)

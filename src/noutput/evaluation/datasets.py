@@ -85,7 +85,7 @@ class Dataset:
     @property
     def n_attributes(self) -> int:
         """How many columns there are."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @cached_property
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""Writes everything a reader wants: tables, and what made them."""
+"""Writes everything a reader wants: tables, figures, the report, and what made them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from noutput.evaluation import results, tables
 from noutput.evaluation.provenance import commit, versions
+from noutput.evaluation.report import Report, compose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["publish"]
 
 
-def publish(outcome: Outcome, folder: Path) -> None:
-    """Write CSV files and metadata.json into a folder."""
+def publish(outcome: Outcome, folder: Path) -> Report:
+    """Write CSV files, figures, REPORT.md, index.html and metadata.json into a folder."""
+    from noutput.evaluation import figures
+
     scenario = outcome.scenario
     found = results.tidy(outcome)
     for name in scenario.figures:
@@ -28,7 +31,12 @@ def publish(outcome: Outcome, folder: Path) -> None:
     extra = tables.compute(scenario)
     for name, table in extra.items():
         results.write_csv(folder / f"{name}.csv", scenario, table.columns, table.rows)
+    drawn = figures.draw(found, folder)
+    report = compose(found, extra, outcome, drawn)
+    (folder / "REPORT.md").write_text(report.markdown(), encoding="utf-8")
+    (folder / "index.html").write_text(report.html(folder), encoding="utf-8")
     _write_metadata(outcome, folder)
+    return report
 
 
 def _write_metadata(outcome: Outcome, folder: Path) -> None:

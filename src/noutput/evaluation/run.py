@@ -105,6 +105,7 @@ def execute(
             pool.submit(_compute, unit, mechanisms[unit.mechanism, unit.epsilon]): unit
             for unit in missing
         }
+        progress(0.0)
         for finished in _finished(pool, tasks):
             unit = tasks[finished]
             store.add(named[unit], finished.result(), here)

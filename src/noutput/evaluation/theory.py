@@ -62,4 +62,4 @@ def mean_square_error(mechanism: Mechanism, data: Dataset) -> float:
         spread = float(column.var(ddof=1))
         noise = float(np.mean(mechanism.variance(column)))
         total += inverse * (noise + spread) - spread / people
-    return total / size
+    return float(total / size)
