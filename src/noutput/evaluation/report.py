@@ -252,12 +252,18 @@ def _setting(outcome: Outcome) -> list[Block]:
 
 
 _METHOD = (
-    "Every person reports one attribute, drawn at random; every column is scaled to [-1, 1] by "
-    "its smallest and largest number.",
-    "One simulated collection serves the mean, the distribution and the variance. Errors are "
-    "averaged over attributes and runs (root mean square for mean and variance); ± is one "
-    "standard error, from the spread of the runs.",
-    "Distributions have 64 bins; EM stops when an iteration changes the mean log-likelihood a "
-    "report by at most 1e-5. Direct encoding and OUE in the paper's panels: unbiased shares, "
-    "moved to the closest distribution.",
+    (
+        "Every person reports one attribute, drawn at random; every column is scaled to [-1, 1] by "
+        "its smallest and largest number."
+    ),
+    (
+        "One simulated collection serves the mean, the distribution and the variance. Errors are "
+        "averaged over attributes and runs (root mean square for mean and variance); ± is one "
+        "standard error, from the spread of the runs."
+    ),
+    (
+        "Distributions have 64 bins; EM stops when an iteration changes the mean log-likelihood a "
+        "report by at most 1e-5. Direct encoding and OUE in the paper's panels: unbiased shares, "
+        "moved to the closest distribution."
+    ),
 )
