@@ -100,17 +100,16 @@ def execute(
         missing = [unit for unit, name in named.items() if name not in store]
         seconds = {unit: unit.seconds(data.get(unit.dataset)) for unit in missing}
         missing.sort(key=lambda unit: -seconds[unit])  # the last ones to finish shall be short
-        total, done, here = sum(seconds.values()), 0.0, commit()
         tasks = {
             pool.submit(_compute, unit, mechanisms[unit.mechanism, unit.epsilon]): unit
             for unit in missing
         }
+        here, done = commit(), 0.0
         progress(0.0)
-        for finished in _finished(pool, tasks):
-            unit = tasks[finished]
-            store.add(named[unit], finished.result(), here)
+        for unit, measures in _finished(tasks):
+            store.add(named[unit], measures, here)
             done += seconds[unit]
-            progress(done / total)
+            progress(done / sum(seconds.values()))
         return Outcome(
             scenario,
             data,
@@ -131,7 +130,13 @@ def _pool(jobs: int, data: dict[str, Dataset]) -> Iterator[ProcessPoolExecutor]:
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
         with ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (data,)) as pool:
-            yield pool
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+    except KeyboardInterrupt:
+        raise Stopped from None
     finally:
         for name, value in before.items():
             if value is None:
@@ -155,24 +160,10 @@ def _compute(unit: Unit, mechanism: Mechanism) -> Measures:
     )
 
 
-def _finished(
-    pool: ProcessPoolExecutor, tasks: dict[Future[Measures], Unit]
-) -> Iterator[Future[Measures]]:
-    """Yield futures as they finish; after an interrupt, those under way, and then stop."""
-    done: set[Future[Measures]] = set()
-    try:
-        for future in as_completed(tasks):
-            done.add(future)
-            yield future
-    except KeyboardInterrupt:
-        pool.shutdown(wait=True, cancel_futures=True)
-        for future in tasks:
-            if future not in done and future.done() and not future.cancelled():
-                yield future
-        raise Stopped from None
-    except BaseException:
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise
+def _finished(tasks: dict[Future[Measures], Unit]) -> Iterator[tuple[Unit, Measures]]:
+    """Yield results as they come."""
+    for future in as_completed(tasks):
+        yield tasks[future], future.result()
 
 
 def _mechanisms(scenario: Scenario, pool: ProcessPoolExecutor) -> Mechanisms:
@@ -184,26 +175,15 @@ def _mechanisms(scenario: Scenario, pool: ProcessPoolExecutor) -> Mechanisms:
             wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.epsilons)
         if entry.unbiased and "worst-case-variance" in scenario.figures:
             wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.curve)
-    with _interruptible(pool):
-        names = [name for name, _ in wanted]
-        epsilons = [epsilon for _, epsilon in wanted]
-        return dict(zip(wanted, pool.map(scenarios.make, names, epsilons), strict=True))
+    names = [name for name, _ in wanted]
+    epsilons = [epsilon for _, epsilon in wanted]
+    return dict(zip(wanted, pool.map(scenarios.make, names, epsilons), strict=True))
 
 
 def _bounds(scenario: Scenario, pool: ProcessPoolExecutor) -> dict[float, float]:
     if "worst-case-variance" not in scenario.figures:
         return {}
-    with _interruptible(pool):
-        return dict(zip(scenario.curve, pool.map(scenarios.bound, scenario.curve), strict=True))
-
-
-@contextmanager
-def _interruptible(pool: ProcessPoolExecutor) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise Stopped from None
+    return dict(zip(scenario.curve, pool.map(scenarios.bound, scenario.curve), strict=True))
 
 
 def _merge(found: dict[Unit, Measures]) -> dict[tuple[str, str, str, float], Measures]:
