@@ -14,7 +14,7 @@ __all__ = ["main", "noutput"]
 
 _VERBS = (
     "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "serve",
-    "report", "simulate", "demo",
+    "report", "simulate", "reproduce", "demo",
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Designs that are ready: those shipped with the package, and those this machine has made.
 
 The shipped catalog has one zip file a method, with a design document for every privacy budget,
-objective and number of outputs. What else was designed once is kept as a file in the user's cache folder;
-``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
+objective and number of outputs. What else was designed once is kept as a file in the user's cache
+folder; ``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EPSILONS",
+    "NUMERICAL_EPSILONS",
     "OBJECTIVES",
     "SAME_VALUE",
     "SIZES",
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 EPSILONS = tuple(k / 4 for k in range(1, 33))
+NUMERICAL_EPSILONS = (0.1, *(k / 2 for k in range(1, 17)))
+"""Those of the paper's figures: a numerical design takes up to a minute."""
 SIZES = tuple(range(2, 17))
 OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
 SAME_VALUE = 1e-4

@@ -1,0 +1,215 @@
+"""What is run: the mechanisms, the epsilons and the figures, as plain data.
+
+A further mechanism is one more line of `MECHANISMS`. Results are stored by what they were computed
+from, so adding a line computes the new cells only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from noutput.designs import catalog, design
+from noutput.errors import InvalidArgumentError
+from noutput.evaluation.datasets import DATASETS
+from noutput.registry import mechanism
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.base import Mechanism
+
+__all__ = [
+    "BINS",
+    "FIGURES",
+    "FULL",
+    "MECHANISMS",
+    "QUICK",
+    "TOLERANCE",
+    "Entry",
+    "Figure",
+    "Scenario",
+    "bound",
+    "make",
+]
+
+BINS = 64
+"""Of an estimated distribution (the paper's d)."""
+
+TOLERANCE = 1e-5
+"""At which EM stops (the paper's tau), in mean log-likelihood per report."""
+
+CAMPAIGN_PEOPLE = 10_000
+"""People of a campaign for the worst case, all at the least favorable number."""
+
+CAMPAIGNS_A_RUN = 10
+"""Campaigns for the worst case that one run stands for: they are cheap, and errors of errors
+shrink with their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mechanism of the evaluation.
+
+    Parameters
+    ----------
+    label : str
+        What figures and tables call it.
+    make : callable
+        Takes epsilon.
+    unbiased : bool
+        Whether its mean takes part in figures 3 and 4.
+    estimators : tuple of str
+        How its reports become distributions in figures 5 and 6: "em" and "ems" with the paper's
+        tolerance, "gp", or "shares" (the unbiased shares of the bins, moved to the closest
+        distribution). Empty where the paper leaves the mechanism out.
+    role : {"paper", "baseline", "extra"}
+        Whether the paper proposes it, compares with it, or leaves it out.
+    """
+
+    label: str
+    make: Callable[[float], Mechanism]
+    unbiased: bool = True
+    estimators: tuple[str, ...] = ()
+    role: str = "baseline"
+
+
+def _named(name: str, **options: Any) -> Callable[[float], Mechanism]:
+    return lambda epsilon: mechanism(name, epsilon, **options)
+
+
+def _designed(n_outputs: int | None, objective: str, method: Any) -> Callable[[float], Mechanism]:
+    return lambda epsilon: design(epsilon, n_outputs, objective, method).mechanism
+
+
+_BOTH = ("em", "gp")
+
+MECHANISMS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "numerical-worst": Entry(
+            "N-output (worst)",
+            _designed(None, "worst", "numerical"),
+            estimators=_BOTH,
+            role="paper",
+        ),
+        "numerical-average": Entry(
+            "N-output (average)",
+            _designed(None, "average", "numerical"),
+            estimators=_BOTH,
+            role="paper",
+        ),
+        "analytical": Entry(
+            "N-output (analytical)", _designed(None, "worst", "analytical"), role="paper"
+        ),
+        "duchi": Entry("Duchi", _named("duchi")),
+        "three-output": Entry("Three-output", _named("three-output")),
+        "pm": Entry("PM", _named("pm"), estimators=_BOTH),
+        "pm-sub": Entry("PM-sub", _named("pm-sub"), estimators=_BOTH),
+        "square-wave": Entry(
+            "Square Wave", _named("square-wave"), unbiased=False, estimators=("em", "ems", "gp")
+        ),
+        "direct-encoding": Entry(
+            "Direct encoding",
+            _named("direct-encoding", bins=BINS),
+            unbiased=False,
+            estimators=("shares", "em", "gp"),
+        ),
+        "oue": Entry("OUE", _named("oue", bins=BINS), unbiased=False, estimators=("shares",)),
+        "hybrid": Entry("Hybrid", _named("hybrid"), estimators=_BOTH, role="extra"),
+        "pm-opt": Entry("PM-opt", _named("pm-opt"), estimators=_BOTH, role="extra"),
+        "optimal-16": Entry(
+            "optimal, N = 16", _designed(16, "worst", "optimal"), estimators=_BOTH, role="extra"
+        ),
+        "optimal-64": Entry(
+            "optimal, N = 64", _designed(64, "worst", "optimal"), estimators=_BOTH, role="extra"
+        ),
+    }
+)
+"""Every mechanism of the evaluation, in the order of legends and tables."""
+
+
+@lru_cache(maxsize=512)
+def make(name: str, epsilon: float) -> Mechanism:
+    """Return a mechanism of the evaluation."""
+    return MECHANISMS[name].make(epsilon)
+
+
+def bound(epsilon: float) -> float:
+    """Return a worst-case variance that no unbiased mechanism of any size can beat."""
+    proven = design(epsilon, 16).lower_bound
+    if proven is None:
+        raise InvalidArgumentError("epsilon", "lie where a lower bound is known", epsilon)
+    return proven
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure or table of the paper.
+
+    Parameters
+    ----------
+    title : str
+    task : str
+        What is simulated for it: "collection" (people who each report one attribute drawn at
+        random), "campaign" (people at the least favorable number), or nothing.
+    """
+
+    title: str
+    task: str = ""
+
+
+FIGURES: Mapping[str, Figure] = MappingProxyType(
+    {
+        "example": Figure("An example, N = 5 and epsilon = 1 (Figure 1)"),
+        "worst-case-variance": Figure("Worst-case variance of one report (Figure 2)"),
+        "worst-case-rmse": Figure("Worst-case error of the mean (Figure 3)", "campaign"),
+        "mean": Figure("Error of the mean on real data (Figure 4)", "collection"),
+        "distribution": Figure("Error of the distribution on real data (Figure 5)", "collection"),
+        "variance": Figure("Error of the variance on real data (Figure 6)", "collection"),
+        "bits": Figure("Bits of a report (Table 1)"),
+    }
+)
+"""Every figure that can be reproduced, in the order of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What one call runs.
+
+    Parameters
+    ----------
+    runs : int
+        How often every collection is repeated.
+    seed : int
+        Another one gives other noise.
+    figures, mechanisms, datasets : tuple of str
+    epsilons : tuple of float
+        Of all figures but the second.
+    curve : tuple of float
+        The epsilons of the second figure.
+    folder : str, optional
+        Where the datasets lie.
+    """
+
+    runs: int = 100
+    seed: int = 1
+    figures: tuple[str, ...] = tuple(FIGURES)
+    mechanisms: tuple[str, ...] = tuple(MECHANISMS)
+    datasets: tuple[str, ...] = DATASETS
+    epsilons: tuple[float, ...] = tuple(k / 2 for k in range(1, 11))
+    curve: tuple[float, ...] = catalog.NUMERICAL_EPSILONS
+    folder: str | None = field(default=None, compare=False)
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """What has to be simulated."""
+        return frozenset(FIGURES[name].task for name in self.figures) - {""}
+
+
+FULL = Scenario()
+"""The paper's: 100 runs at ten epsilons."""
+
+_FEW = (1.0, 2.0, 4.0)
+QUICK = replace(FULL, runs=5, epsilons=_FEW, curve=_FEW)
+"""A first look that takes minutes: 5 runs at three epsilons."""

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from noutput.cli.reproduce import command
+from noutput.evaluation import run
+from noutput.evaluation.sources import MissingDataError, Source
+
+SYNTHETIC = ("--dataset", "uniform", "--dataset", "spike")
+OPTIONS = ("--quick", "--runs", "2", "--jobs", "1")
+
+
+def reproduce(out: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(command, ["--out", str(out), *OPTIONS, *arguments])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    out = tmp_path_factory.mktemp("reproduction")
+    done = reproduce(out, "mean", "bits", "example", *SYNTHETIC)
+    assert done.exit_code == 0, done.output
+    return out, done.output
+
+
+def test_everything_is_written(made: tuple[Path, str]) -> None:
+    out, output = made
+    names = {path.name for path in out.iterdir()}
+    pictures = {
+        f"{name}.{end}" for name in ("mean", "mean-ratio", "example") for end in ("png", "svg")
+    }
+    assert names == pictures | {
+        "mean.csv", "bits.csv", "example.csv", "REPORT.md", "index.html", "metadata.json",
+        "units.jsonl",
+    }  # fmt: skip
+    assert "holds in part  A report of the analytical design" in output
+    assert f"Everything is in {out}" in output
+    rows = list(csv.DictReader((out / "mean.csv").read_text().splitlines()[2:]))
+    assert len(rows) == 2 * 11 * 3
+    assert {row["dataset"] for row in rows} == {"uniform", "spike"}
+    found = json.loads((out / "metadata.json").read_text())
+    assert found["runs"] == 2
+    assert found["datasets"]["spike"]["people"] == 20_000
+
+
+def test_the_report_tells_every_claim(made: tuple[Path, str]) -> None:
+    text = (made[0] / "REPORT.md").read_text()
+    assert "## The claims" in text
+    assert "Of 4 claims" in text
+    assert "![" in text
+    assert "Spike at the edge" in text
+    page = (made[0] / "index.html").read_text()
+    assert page.count("data:image/svg+xml;base64,") == 3
+
+
+def test_calling_again_only_draws(made: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out, _ = made
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".json"}
+
+    def nothing(tasks: dict[object, object]) -> list[object]:
+        assert not tasks
+        return []
+
+    monkeypatch.setattr(run, "_finished", nothing)
+    done = reproduce(out, "mean", "bits", "example", *SYNTHETIC)
+    assert done.exit_code == 0, done.output
+    for name, content in before.items():
+        assert (out / name).read_bytes() == content, name
+
+
+def test_an_interrupt_says_how_to_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_arguments: object) -> None:
+        raise run.Stopped
+
+    monkeypatch.setattr(run, "execute", stop)
+    done = reproduce(tmp_path, "mean", *SYNTHETIC)
+    assert done.exit_code == 130
+    assert "the same command continues" in done.output
+
+
+def test_missing_data_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOUTPUT_DATA", raising=False)
+    monkeypatch.setattr(Source, "cache", staticmethod(lambda: tmp_path))
+    done = reproduce(tmp_path / "out", "mean", "--dataset", "beijing_housing")
+    assert isinstance(done.exception, MissingDataError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure-9"], "'figure-9' is not one of 'example'"),
+        (["--jobs", "0"], "'0' is not 'auto' or a number from 1 to 1024"),
+        (["--jobs", "many"], "'many' is not 'auto'"),
+        (["--runs", "1"], "1 is not in the range"),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(command, ["--out", str(tmp_path), *arguments])
+    assert done.exit_code == 2
+    assert message in done.output
