@@ -82,6 +82,24 @@ def test_an_interrupt_says_how_to_continue(tmp_path: Path, monkeypatch: pytest.M
     assert "the same command continues" in done.output
 
 
+def test_the_commands_of_the_documentation_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_arguments: object) -> None:
+        raise run.Stopped
+
+    monkeypatch.setattr(run, "execute", stop)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    block = page.partition("```sh\n")[2].partition("```")[0]
+    lines = block.splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        done = CliRunner().invoke(command, line.removeprefix("noutput reproduce").split())
+        assert done.exit_code == 130, done.output
+
+
 def test_missing_data_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOUTPUT_DATA", raising=False)
     monkeypatch.setattr(Source, "cache", staticmethod(lambda: tmp_path))

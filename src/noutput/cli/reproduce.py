@@ -64,13 +64,10 @@ def command(
     seed: int,
     datasets: tuple[str, ...],
 ) -> None:
-    r"""Reproduce FIGUREs of the paper (all if none is named) and check its claims.
+    """Reproduce FIGUREs of the paper (all if none is named) and check its claims.
 
-    \b
-    example              the table of Figure 1
-    worst-case-variance  Figure 2         worst-case-rmse  Figure 3
-    mean                 Figure 4         distribution     Figure 5
-    variance             Figure 6         bits             Table 1
+    FIGURE is example (Figure 1), worst-case-variance (Figure 2), worst-case-rmse (Figure 3), mean
+    (Figure 4), distribution (Figure 5), variance (Figure 6) or bits (Table 1).
 
     Finished work is kept in the folder as it comes: the same command continues where an
     interrupted one stopped, with the same results, and only draws where nothing is missing.

@@ -251,16 +251,22 @@ def _climb(start: Array, counts: Array, totals: Array, basis: Array, theta: Arra
     active = np.arange(len(start))
     for iteration in range(MAX_ITERATIONS + 1):
         here = modes.take(active)
-        direction, decrement, logdet = _scoring(here, counts[active], totals[active], basis, theta)
-        modes.evidence[active] = here.value - 0.5 * logdet
+        step = _scoring(here, counts[active], totals[active], basis, theta)
         modes.iterations[active] = iteration
-        modes.converged[active] = decrement < _DECREMENT
+        modes.converged[active] = step.decrement < _DECREMENT
         going = np.flatnonzero(~modes.converged[active])
-        if iteration == MAX_ITERATIONS or not going.size:
-            break
-        active = active[going]
-        moved = _search(modes, active, direction[going], counts[active], basis, theta)
+        moved = np.zeros(len(active), np.bool_)
+        if iteration < MAX_ITERATIONS:
+            rows = active[going]
+            moved[going] = _search(modes, rows, step.direction[going], counts[rows], basis, theta)
+        # only rows that stop here need the determinant, a sixth of an iteration's time
+        stops = np.flatnonzero(~moved)
+        modes.evidence[active[stops]] = here.value[stops] - 0.5 * _log_determinants(
+            step.matrix[stops]
+        )
         active = active[moved]
+        if not active.size:
+            break
     return modes
 
 
@@ -288,10 +294,17 @@ def _search(
     return moved
 
 
-def _scoring(
-    here: _Modes, counts: Array, totals: Array, basis: Array, theta: Array
-) -> tuple[Array, Array, Array]:
-    """Return the direction, how much it promises, and the logarithm of the determinant."""
+@dataclass(frozen=True)
+class _Step:
+    """Where to go from B places, how much that promises, and I + G^T G (or I + G G^T)."""
+
+    direction: Array
+    decrement: Array
+    matrix: Array
+
+
+def _scoring(here: _Modes, counts: Array, totals: Array, basis: Array, theta: Array) -> _Step:
+    """Return the step of Fisher scoring."""
     slopes = _slopes(here, basis, theta)
     gradient = np.matmul((counts / here.chances)[:, None, :], slopes)[:, 0] - here.z
     slopes *= np.sqrt(totals[:, None] / here.chances)[:, :, None]
@@ -304,9 +317,13 @@ def _scoring(
     else:
         matrix = np.matmul(flipped, slopes) + np.eye(rank)
         direction = np.linalg.solve(matrix, gradient[..., None])[..., 0]
-    decrement: Array = (gradient * direction).sum(axis=1)
+    return _Step(direction, (gradient * direction).sum(axis=1), matrix)
+
+
+def _log_determinants(matrix: Array) -> Array:
     diagonal = np.diagonal(np.linalg.cholesky(matrix), axis1=1, axis2=2)
-    return direction, decrement, 2.0 * np.log(diagonal).sum(axis=1)
+    result: Array = 2.0 * np.log(diagonal).sum(axis=1)
+    return result
 
 
 def _slopes(here: _Modes, basis: Array, theta: Array) -> Array:

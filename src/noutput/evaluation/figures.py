@@ -102,6 +102,15 @@ def _plot(
         )
 
 
+def _log_scale(axes: Axes) -> None:
+    """Use a logarithmic scale with plain numbers at 1, 2 and 5."""
+    ticker = need("matplotlib.ticker")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _place: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+
+
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(
@@ -152,7 +161,8 @@ def _worst_case_variance(found: Results) -> Figure:
     left.plot(
         list(bounds), list(bounds.values()), label="lower bound, any mechanism", **BOUND_STYLE
     )
-    left.set(yscale="log", xlabel=r"$\epsilon$", ylabel="worst-case variance of a report")
+    _log_scale(left)
+    left.set(xlabel=r"$\epsilon$", ylabel="worst-case variance of a report")
     _plot(right, rows, lambda row: row.value / bounds[row.epsilon])
     right.axhline(1.0, **BOUND_STYLE)
     right.set(xlabel=r"$\epsilon$", ylabel="variance / lower bound", ylim=(0.95, 2.0))
@@ -165,7 +175,8 @@ def _worst_case_rmse(found: Results) -> Figure:
     figure = _figure(8.5, 4.6)
     left, right = figure.subplots(1, 2)
     _plot(left, rows)
-    left.set(yscale="log", xlabel=r"$\epsilon$", ylabel="RMSE of the mean of 10,000 reports")
+    _log_scale(left)
+    left.set(xlabel=r"$\epsilon$", ylabel="RMSE of the mean of 10,000 reports")
     for (mechanism, estimator), line in _lines(rows).items():
         options = {**style_of(mechanism, estimator).options(), "linestyle": "none"}
         right.plot([r.epsilon for r in line], [r.deviation for r in line], **options)
@@ -182,7 +193,7 @@ def _panels(
     ylabel: str,
     value: Callable[[Row], float] = lambda row: row.value,
     *,
-    scale: str = "log",
+    logarithmic: bool = True,
 ) -> Figure:
     """Draw one panel a dataset, under one legend."""
     names = found.scenario.datasets
@@ -192,7 +203,9 @@ def _panels(
     panels = np.atleast_1d(np.asarray(figure.subplots(lines, columns, sharex=True))).reshape(-1)
     for axes, name in zip(panels, names, strict=False):
         _plot(axes, [row for row in rows if row.dataset == name], value)
-        axes.set(yscale=scale, title=LABELS.get(name, name))
+        axes.set_title(LABELS.get(name, name))
+        if logarithmic:
+            _log_scale(axes)
     for axes in panels[len(names) :]:
         axes.set_visible(False)
     for axes in panels[-columns:]:
@@ -208,7 +221,7 @@ def _mean(found: Results) -> Figure:
 
 
 def _mean_ratio(found: Results) -> Figure:
-    """Draw errors relative to the paper's design: predicted lines, measured markers."""
+    """Draw predicted errors relative to those of the paper's worst-case design."""
     rows = found.of("mean")
     reference = {
         (row.dataset, row.epsilon): row for row in rows if row.mechanism == "numerical-worst"
@@ -220,7 +233,7 @@ def _mean_ratio(found: Results) -> Figure:
         rows,
         "predicted RMSE / N-output (worst)",
         lambda row: row.predicted / reference[row.dataset, row.epsilon].predicted,
-        scale="linear",
+        logarithmic=False,
     )
     for axes in figure.axes:
         axes.set_ylim(0.92, 1.4)
