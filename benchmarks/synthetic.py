@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 __all__ = ["FAMILIES", "held_back"]
 
@@ -97,8 +96,3 @@ def held_back(rng: np.random.Generator, each: int) -> dict[str, Array]:
             rows.append(np.histogram(values, _EDGES)[0] / _PEOPLE)
         result[name] = np.array(rows)
     return result
-
-
-def beta_histogram(first: float, second: float) -> Array:
-    """Return the histogram of a beta distribution over [-1, 1]."""
-    return np.diff(stats.beta.cdf((_EDGES + 1.0) / 2.0, first, second))

@@ -1,8 +1,8 @@
 """Designs that are ready: those shipped with the package, and those this machine has made.
 
 The shipped catalog has one zip file a method, with a design document for every privacy budget,
-objective and number of outputs. What else was designed once is kept as a file in the user's cache folder;
-``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
+objective and number of outputs. What else was designed once is kept as a file in the user's cache
+folder; ``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = [
     "OBJECTIVES",
     "SAME_VALUE",
     "SIZES",
-    "cache_folder",
     "TRAINED_EPSILONS",
     "TRAINED_SIZES",
+    "cache_folder",
     "cached",
     "keep",
     "method_for",

@@ -38,7 +38,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 SIZES = (8, 256)
 """The least and the largest number of outputs."""
-LONG = Schedule(steps=1000)
+LONG = Schedule(steps=800)
 """For a start from Square Wave."""
 SHORT = Schedule(steps=300, step_size=0.05)
 """For a start from a table trained for an epsilon nearby."""
@@ -46,7 +46,6 @@ SHORT = Schedule(steps=300, step_size=0.05)
 _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 _CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 _GAP = 2.0**-18
-_STRETCH = 1.15
 _WAVE_LOGIT, _TABLE_LOGIT = 3.0, 6.0
 
 
@@ -99,16 +98,21 @@ def solve(
     shape = Shape(epsilon, _CENTERS)
     if near is None:
         edges = wave.edges(n_outputs)
-        outputs = _STRETCH * (edges[1:] + edges[:-1]) / (2.0 * wave.gain)
+        outputs = _gain(epsilon) * (edges[1:] + edges[:-1]) / 2.0
         start = Parameters.near(baseline, outputs, epsilon, _WAVE_LOGIT)
     else:
-        outputs = near.outputs * (square_wave(near.epsilon).gain / wave.gain)
+        outputs = near.outputs * (_gain(epsilon) / _gain(near.epsilon))
         start = Parameters.near(near.transition(BINS), outputs, near.epsilon, _TABLE_LOGIT)
     chosen = schedule or (LONG if near is None else SHORT)
     found = train(start.symmetric(), shape, baseline, chosen, progress or (lambda _share: None))
     rows = _tilt(found.symmetric().rows(shape))
     order = np.argsort(found.symmetric().outputs)
     return Solution(found.symmetric().outputs[order], rows[:, order], chosen.steps)
+
+
+def _gain(epsilon: float) -> float:
+    """Return what reports of Square Wave are multiplied with: more than decodes them."""
+    return (1.05 + 0.25 / epsilon) / square_wave(epsilon).gain
 
 
 def _tilt(centered: Rows) -> Array:

@@ -18,14 +18,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noutput.designs.distribution.parameters import Gradient, Parameters, Shape
 from noutput.designs.distribution.prior import draw_histograms
 from noutput.designs.distribution.unrolled import Batch, errors_and_gradient
+
+if TYPE_CHECKING:
+    from noutput.designs.distribution.parameters import Gradient, Parameters, Shape
 
 __all__ = ["Scales", "Schedule", "train"]
 
@@ -182,7 +184,7 @@ class _Adam:
             square += (1.0 - _SQUARE_MEMORY) * (slope**2 - square)
         logits, columns, total, outputs = map(self._direction, self._means, self._squares)
         shared = _SHARED_STEP * size
-        return -size * logits, -shared * columns, -shared * total, -shared * self._unit * outputs
+        return -size * logits, -shared * columns, -shared * total, -size * self._unit * outputs
 
     def _direction(self, mean: Array, square: Array) -> Array:
         spread = np.sqrt(square / (1.0 - _SQUARE_MEMORY**self._count))

@@ -1,0 +1,69 @@
+"""The figure of a design for distributions: which inputs every report points at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput.cli.figures import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from noutput.designs import Design
+
+__all__ = ["draw_windows"]
+
+_BINS = 64
+_SHOWN = 4
+_BLUE, _ORANGE = "#3b528b", "#d95f02"
+
+
+def draw_windows(design: Design, path: Path) -> None:
+    """Draw the columns of a table as windows over the input.
+
+    On the left all of them, each relative to its least probability; on the right a few, against
+    the largest ratio that epsilon allows.
+    """
+    mechanism = design.mechanism
+    rows = mechanism.transition(_BINS)
+    ratios = rows / rows.min(axis=0)
+    figure = new_figure(11.0, 4.6)
+    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1.0])
+    _draw_map(left, ratios)
+    _draw_columns(right, ratios, mechanism.epsilon)
+    figure.suptitle(
+        f"{mechanism.n_outputs} outputs for distributions, $\\epsilon$ = {mechanism.epsilon:g}, "
+        f"Wasserstein error {design.value:.3g} with 5,000 people"
+    )
+    save_figure(figure, path)
+
+
+def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
+    size = ratios.shape[1]
+    image = axes.imshow(
+        ratios.T, origin="lower", aspect="auto", extent=(-1.0, 1.0, -0.5, size - 0.5),
+        cmap="viridis", interpolation="nearest", vmin=1.0,
+    )  # fmt: skip
+    axes.figure.colorbar(image, ax=axes, label="how much likelier than at its least likely input")
+    axes.set(xlabel="input x", ylabel="report")
+    axes.set_title("Every report is a window on the inputs", fontsize=10)
+
+
+def _draw_columns(axes: Axes, ratios: NDArray[np.float64], epsilon: float) -> None:
+    size = ratios.shape[1]
+    edges = np.linspace(-1.0, 1.0, len(ratios) + 1)
+    shown = np.unique(np.linspace(0, size // 2, _SHOWN + 1).astype(int)[:-1])
+    for place, column in enumerate(shown):
+        color = (_BLUE, _ORANGE, "#5ec962", "#8d6bb8")[place % 4]
+        axes.stairs(ratios[:, column], edges, baseline=None, color=color, lw=1.6,
+                    label=f"report {column}")  # fmt: skip
+    axes.axhline(np.exp(epsilon), color="black", ls="--", lw=1.0, label="$e^\\epsilon$, the limit")
+    axes.set(xlabel="input x", ylabel="relative probability", xlim=(-1, 1), ylim=(0.9, None))
+    axes.set_title("Some of them (the others mirror and continue these)", fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
