@@ -111,7 +111,7 @@ def _dataset_cells(
 ) -> Iterator[tuple[str, Cell]]:
     values = load(dataset)
     truths = np.stack([np.histogram(each, BINS, (-1.0, 1.0))[0] / len(each) for each in values.T])
-    mechanisms = {name: no.mechanism(name, epsilon) for name in RIVALS}
+    mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
     mechanisms["ours"] = no.design(epsilon, size, "distribution").mechanism
     counts = {name: collect(each, values, repetitions) for name, each in mechanisms.items()}
     for rule in rules:
@@ -125,7 +125,7 @@ def _dataset_cells(
 def _synthetic_cells(
     epsilon: float, size: int, repetitions: int, rules: tuple[str, ...]
 ) -> Iterator[tuple[str, str, Cell]]:
-    mechanisms = {name: no.mechanism(name, epsilon) for name in RIVALS}
+    mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
     mechanisms["ours"] = no.design(epsilon, size, "distribution").mechanism
     people = np.geomspace(600.0, 16_000.0, 40).astype(np.int64)
     for family, truths in held_back(np.random.default_rng(98), len(people)).items():

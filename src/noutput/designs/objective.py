@@ -57,12 +57,12 @@ class Objective:
     def name(self) -> str:
         """How people call it: "worst", "average", "distribution", or "norm 2"."""
         names = {r: name for name, r in _NAMES.items()}
-        return names.get(self.r, f"norm {self.r:g}")
+        return names[self.r] if self.r in names else f"norm {self.r:g}"
 
     @property
     def spelling(self) -> str | float:
         """What `parse` reads: a name or the number r."""
-        return self.name if self.r is None or self.r in _NAMES.values() else self.r
+        return self.name if self.r is None or self.r in (1.0, math.inf) else self.r
 
     def value(self, mechanism: TableMechanism) -> float:
         """Return the norm of a table's variance, or its error."""

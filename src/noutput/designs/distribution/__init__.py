@@ -105,9 +105,10 @@ def solve(
         start = Parameters.near(near.transition(BINS), outputs, near.epsilon, _TABLE_LOGIT)
     chosen = schedule or (LONG if near is None else SHORT)
     found = train(start.symmetric(), shape, baseline, chosen, progress or (lambda _share: None))
-    rows = _tilt(found.symmetric().rows(shape))
-    order = np.argsort(found.symmetric().outputs)
-    return Solution(found.symmetric().outputs[order], rows[:, order], chosen.steps)
+    centered = found.symmetric().rows(shape)
+    outputs = centered.parameters.outputs
+    order = np.argsort(outputs)
+    return Solution(outputs[order], _tilt(centered)[:, order], chosen.steps)
 
 
 def _gain(epsilon: float) -> float:

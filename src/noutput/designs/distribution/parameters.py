@@ -14,7 +14,8 @@ free, and so are the :math:`u_{kj}`.
 
 Both numbers of a row minimize a convex function, :math:`\sum_j s_j (z_j + (e^\epsilon - 1)
 \ln(1 + e^{z_j})) - \lambda - \kappa x` with :math:`z_j = u_j + \lambda + \kappa a_j`: its
-derivatives are the two conditions.
+derivatives are the two conditions. They can be met where the outputs reach far enough; outputs
+that do not are stretched.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _LARGEST_LOGIT = 12.0
 _MET = 1e-12
 _ROUNDS = 100
 _LEAST_SLOPE = 1e-9
+_LEAST_REACH = 1.05  # means from -1 to 1 are wanted; at 1 only one row would have the mean 1
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,20 @@ class Parameters:
         lowest = math.exp(-shape.epsilon)
         total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
         least = total * special.softmax(self.columns)
-        logits = _balance(self.logits, self.outputs, least, shape)
-        return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
+        reach = _reach(self.outputs, least, math.expm1(shape.epsilon))
+        outputs = self.outputs * max(1.0, _LEAST_REACH / reach)
+        logits = _balance(self.logits, outputs, least, shape)
+        found = replace(self, logits=logits, outputs=outputs)
+        return Rows(found, special.expit(logits), least, shape)
+
+
+def _reach(outputs: Array, least: Array, excess: float) -> float:
+    """Return the largest mean of a private row: all that is free goes to the largest outputs."""
+    order = np.argsort(-outputs)
+    room = excess * least[order]
+    before = np.cumsum(room) - room
+    taken = np.clip(1.0 - float(least.sum()) - before, 0.0, room)
+    return float(least @ outputs + taken @ outputs[order])
 
 
 def _balance(logits: Array, outputs: Array, least: Array, shape: Shape) -> Array:

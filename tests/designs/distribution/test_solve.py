@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from noutput.designs.distribution import solve
+from noutput.designs.distribution.error import expected_error
+from noutput.designs.distribution.training import Schedule
+from noutput.mechanisms.quantize import quantize
+from noutput.mechanisms.table import TableMechanism
+
+EDGES = np.linspace(-1.0, 1.0, 65)
+
+
+def trained(epsilon: float, size: int, steps: int, near: TableMechanism | None) -> TableMechanism:
+    schedule = Schedule(steps=steps, collections=48, most_iterations=150)
+    found = solve(epsilon, size, near, schedule=schedule)
+    assert found.iterations == steps
+    return quantize(epsilon, found.outputs, found.probabilities)
+
+
+def test_training_helps_and_continues_from_a_neighbor() -> None:
+    start, first = trained(1.0, 8, 0, None), trained(1.0, 8, 60, None)
+    assert expected_error(first) < 0.95 * expected_error(start)
+    assert expected_error(trained(1.1, 8, 20, first)) < expected_error(first)
+
+
+def test_shares_of_the_work_are_reported() -> None:
+    shares: list[float] = []
+    solve(2.0, 8, schedule=Schedule(steps=4, collections=8), progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(0.05, 8), (0.3, 17), (12.0, 9), (3.0, 100)])
+def test_tables_have_one_row_a_bin_and_are_unbiased(epsilon: float, size: int) -> None:
+    table = trained(epsilon, size, 3, None)
+    assert table.epsilon == epsilon
+    assert table.n_outputs == size
+    assert table.knots[::2] == pytest.approx(EDGES[:-1], abs=1e-6)
+    assert np.diff(table.knots[1:-1])[::2].max() < 5e-6
+    inside = (EDGES[:-1] + EDGES[1:]) / 2.0 + np.linspace(-0.015, 0.015, 64)
+    assert np.abs(table.probabilities(inside) - table.transition(64)).sum(axis=1).max() < 0.1
+    assert table.probabilities(inside) @ table.outputs == pytest.approx(inside, abs=1e-9)
