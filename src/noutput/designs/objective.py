@@ -56,8 +56,10 @@ class Objective:
     @property
     def name(self) -> str:
         """How people call it: "worst", "average", "distribution", or "norm 2"."""
-        names = {r: name for name, r in _NAMES.items()}
-        return names[self.r] if self.r in names else f"norm {self.r:g}"
+        for name, r in _NAMES.items():
+            if r == self.r:
+                return name
+        return f"norm {self.r:g}"
 
     @property
     def spelling(self) -> str | float:

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from noutput.designs.distribution.parameters import Parameters, Rows, Shape
 from noutput.mechanisms.square_wave import square_wave
 
-CENTERS: NDArray[np.float64] = (np.arange(64) + 0.5) / 32.0 - 1.0
+CENTERS = np.linspace(-63.0, 63.0, 64) / 64.0
 
 
 def start(epsilon: float, size: int) -> Parameters:
@@ -30,9 +29,7 @@ def shaken(epsilon: float, size: int, rng: np.random.Generator) -> Rows:
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("size", [8, 64])
-def test_rows_are_private_and_unbiased(
-    epsilon: float, size: int, rng: np.random.Generator
-) -> None:
+def test_rows_are_private_and_unbiased(epsilon: float, size: int, rng: np.random.Generator) -> None:
     found = shaken(epsilon, size, rng)
     rows = found.probabilities
     assert np.abs(rows.sum(axis=1) - 1.0).max() < 1e-10

@@ -104,7 +104,9 @@ def errors_and_gradient(
     return Errors(wasserstein, variance, loss, count), by_transition
 
 
-def _shares(transition: Array[Real], batch: Batch[Real]) -> tuple[Array[Real], Array[Real], Array[Real]]:
+def _shares(
+    transition: Array[Real], batch: Batch[Real]
+) -> tuple[Array[Real], Array[Real], Array[Real]]:
     """Return the simulated shares, the expected ones, and by what the former were divided."""
     expected = batch.truths @ transition
     root = np.sqrt(expected)
