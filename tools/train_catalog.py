@@ -1,6 +1,6 @@
 """Train the catalog of designs for distributions that ships with the package.
 
-Training begins at epsilon = 1 and goes on to both sides, each table from the one before. Every
+Training begins at epsilon = 1.5 and goes on to both sides, each table from the one before. Every
 finished design is kept in a folder, so an interrupted run continues where it stopped.
 """
 
@@ -19,7 +19,7 @@ from noutput.designs.result import Design
 from noutput.mechanisms.quantize import quantize
 
 _TARGET = Path("src/noutput/designs/trained.zip")
-_FIRST = 1.0
+_FIRST = 1.5
 _GOAL = Objective.parse("distribution")
 
 

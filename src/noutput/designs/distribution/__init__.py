@@ -40,7 +40,7 @@ SIZES = (8, 256)
 """The least and the largest number of outputs."""
 LONG = Schedule(steps=800)
 """For a start from Square Wave."""
-SHORT = Schedule(steps=300, step_size=0.05)
+SHORT = Schedule(steps=300, step_size=0.06)
 """For a start from a table trained for an epsilon nearby."""
 
 _EDGES = np.linspace(-1.0, 1.0, BINS + 1)

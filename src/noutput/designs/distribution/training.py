@@ -35,7 +35,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 _LOG_PEOPLE = (math.log(500.0), math.log(20_000.0))
 _TYPICAL_PEOPLE = 3000.0
-_VARIANCE_SHARE = 0.7
+_VARIANCE_SHARE = 0.3
 _NOISE_SHARE = 0.01  # as in the rule "auto" of the estimator
 _MEMORY, _SQUARE_MEMORY = 0.9, 0.99
 _LAST_STEP = 1e-4
