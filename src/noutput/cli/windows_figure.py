@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_windows"]
 
 _BINS = 64
-_SHOWN = 4
-_BLUE, _ORANGE = "#3b528b", "#d95f02"
+_SHOWN = 7
+_COLOR = "#3b528b"
 
 
 def draw_windows(design: Design, path: Path) -> None:
@@ -55,15 +55,15 @@ def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
 
 
 def _draw_columns(axes: Axes, ratios: NDArray[np.float64], epsilon: float) -> None:
+    """Draw some columns above each other, each from its least probability to the limit."""
     size = ratios.shape[1]
     edges = np.linspace(-1.0, 1.0, len(ratios) + 1)
-    shown = np.unique(np.linspace(0, size // 2, _SHOWN + 1).astype(int)[:-1])
+    shown = np.unique(np.linspace(0, size - 1, _SHOWN).round().astype(int))
+    heights = 0.8 * (ratios - 1.0) / np.expm1(epsilon)
     for place, column in enumerate(shown):
-        color = (_BLUE, _ORANGE, "#5ec962", "#8d6bb8")[place % 4]
-        axes.stairs(ratios[:, column], edges, baseline=None, color=color, lw=1.6,
-                    label=f"report {column}")  # fmt: skip
-    axes.axhline(np.exp(epsilon), color="black", ls="--", lw=1.0, label="$e^\\epsilon$, the limit")
-    axes.set(xlabel="input x", ylabel="relative probability", xlim=(-1, 1), ylim=(0.9, None))
-    axes.set_title("Some of them (the others mirror and continue these)", fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
+        axes.axhline(place + 0.8, color="0.8", lw=0.6, zorder=0)
+        axes.stairs(place + heights[:, column], edges, baseline=place, fill=True, color=_COLOR)
+    axes.set(xlabel="input x", xlim=(-1, 1), ylim=(-0.1, len(shown)))
+    axes.set_yticks(np.arange(len(shown)), [f"report {column}" for column in shown])
+    axes.set_title("Some of them, between 1 and $e^\\epsilon$ times the least", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
