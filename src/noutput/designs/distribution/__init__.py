@@ -17,9 +17,10 @@ the result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,24 +30,17 @@ from noutput.designs.distribution.prior import BINS
 from noutput.designs.distribution.training import Schedule, train
 from noutput.mechanisms.square_wave import square_wave
 
-if TYPE_CHECKING:
-    from noutput.mechanisms.table import TableMechanism
-
-__all__ = ["LONG", "SHORT", "SIZES", "Solution", "solve"]
+__all__ = ["SCHEDULE", "SIZES", "Solution", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 SIZES = (8, 256)
 """The least and the largest number of outputs."""
-LONG = Schedule(steps=800)
-"""For a start from Square Wave."""
-SHORT = Schedule(steps=300, step_size=0.06)
-"""For a start from a table trained for an epsilon nearby."""
+SCHEDULE = Schedule()
 
 _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 _CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 _GAP = 2.0**-18
-_WAVE_LOGIT, _TABLE_LOGIT = 3.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -69,51 +63,46 @@ class Solution:
 def solve(
     epsilon: float,
     n_outputs: int,
-    near: TableMechanism | None = None,
     *,
     schedule: Schedule | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Solution:
-    """Train a table for the distribution.
+    """Train a table for the distribution, from Square Wave with its reports in N cells.
 
     Parameters
     ----------
     epsilon : float
     n_outputs : int
-    near : TableMechanism, optional
-        A trained table with as many outputs for an epsilon nearby: training is shorter then. The
-        start is Square Wave with its reports in N cells otherwise.
     schedule : Schedule, optional
-        `SHORT` with a table nearby and `LONG` without one by default.
+        `SCHEDULE` by default.
     progress : callable, optional
         Called with the share of the work that is done.
-
-    Notes
-    -----
-    The outputs begin as the decoded middles of the cells of Square Wave, stretched a little:
-    else no row but one would have the mean that is wanted at the ends of the range.
     """
     wave = square_wave(epsilon)
     baseline = wave.transition(BINS, n_outputs)
-    shape = Shape(epsilon, _CENTERS)
-    if near is None:
-        edges = wave.edges(n_outputs)
-        outputs = _gain(epsilon) * (edges[1:] + edges[:-1]) / 2.0
-        start = Parameters.near(baseline, outputs, epsilon, _WAVE_LOGIT)
-    else:
-        outputs = near.outputs * (_gain(epsilon) / _gain(near.epsilon))
-        start = Parameters.near(near.transition(BINS), outputs, near.epsilon, _TABLE_LOGIT)
-    chosen = schedule or (LONG if near is None else SHORT)
-    found = train(start.symmetric(), shape, baseline, chosen, progress or (lambda _share: None))
-    centered = found.symmetric().rows(shape)
-    outputs = centered.parameters.outputs
-    order = np.argsort(outputs)
-    return Solution(outputs[order], _tilt(centered)[:, order], chosen.steps)
+    shape = Shape(epsilon, _CENTERS, _outputs(epsilon, n_outputs))
+    start = Parameters.near(baseline, epsilon).symmetric()
+    chosen = schedule or SCHEDULE
+    found = train(start, shape, baseline, chosen, progress or (lambda _share: None))
+    rows = _tilt(found.symmetric().rows(shape))
+    order = np.argsort(shape.outputs)
+    return Solution(shape.outputs[order], rows[:, order], chosen.steps)
 
 
-def _gain(epsilon: float) -> float:
-    """Return what reports of Square Wave are multiplied with: more than decodes them."""
-    return (1.05 + 0.25 / epsilon) / square_wave(epsilon).gain
+def _outputs(epsilon: float, n_outputs: int) -> Array:
+    """Return what the outputs stand for: decoded cells of Square Wave, moved up and down in turn.
+
+    The decoded cells alone would do: they give Square Wave the right means. But then a row's
+    mean could only be changed by moving its window, and the rows at the two ends of a bin would
+    look to the estimator like other bins. With neighbors apart, a row gets its mean from how it
+    divides a window between the two kinds of outputs, which tells nothing else.
+    """
+    wave = square_wave(epsilon)
+    edges = wave.edges(n_outputs)
+    decoded = wave.decode((edges[1:] + edges[:-1]) / 2.0)
+    half = (-1.0) ** np.arange(n_outputs // 2)
+    turns = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
+    return np.asarray(decoded + math.sqrt(wave.worst_variance()) * turns)
 
 
 def _tilt(centered: Rows) -> Array:
@@ -122,4 +111,4 @@ def _tilt(centered: Rows) -> Array:
     knots[-1] = 1.0
     doubled = np.repeat(centered.parameters.logits, 2, axis=0)
     both = replace(centered.parameters, logits=doubled)
-    return both.rows(Shape(centered.shape.epsilon, knots)).probabilities
+    return both.rows(replace(centered.shape, inputs=knots)).probabilities

@@ -14,8 +14,7 @@ free, and so are the :math:`u_{kj}`.
 
 Both numbers of a row minimize a convex function, :math:`\sum_j s_j (z_j + (e^\epsilon - 1)
 \ln(1 + e^{z_j})) - \lambda - \kappa x` with :math:`z_j = u_j + \lambda + \kappa a_j`: its
-derivatives are the two conditions. They can be met where the outputs reach far enough; outputs
-that do not are stretched.
+derivatives are the two conditions.
 """
 
 from __future__ import annotations
@@ -31,22 +30,23 @@ from scipy import special
 __all__ = ["Gradient", "Parameters", "Rows", "Shape"]
 
 Array: TypeAlias = NDArray[np.float64]
-Gradient: TypeAlias = tuple[Array, Array, Array, Array]
-"""Derivatives in the four parts of `Parameters`, or changes of them."""
+Gradient: TypeAlias = tuple[Array, Array, Array]
+"""Derivatives in the three parts of `Parameters`, or changes of them."""
 
 _LARGEST_LOGIT = 12.0
+_START_LOGIT = 3.0
 _MET = 1e-12
 _ROUNDS = 100
 _LEAST_SLOPE = 1e-9
-_LEAST_REACH = 1.05  # means from -1 to 1 are wanted; at 1 only one row would have the mean 1
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What stays fixed: epsilon, and the inputs of the rows."""
+    """What stays fixed: epsilon, the inputs of the rows, and what outputs stand for."""
 
     epsilon: float
     inputs: Array
+    outputs: Array
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,17 @@ class Parameters:
         The logarithms of the shares of the minima of the columns.
     total : array of shape (1,)
         Where their sum lies, as a logit.
-    outputs : array of shape (N,)
     """
 
     logits: Array
     columns: Array
     total: Array
-    outputs: Array
 
     @classmethod
-    def near(cls, rows: Array, outputs: Array, epsilon: float, largest: float) -> Parameters:
+    def near(cls, rows: Array, epsilon: float) -> Parameters:
         """Return parameters whose rows are close to the given ones, inside all constraints.
 
-        No logit exceeds the `largest`: those at a bound could not be moved by a gradient.
+        No logit is large: those at a bound could not be moved by a gradient.
         """
         factor = math.exp(epsilon)
         least = np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor)
@@ -81,12 +79,11 @@ class Parameters:
         total = float(np.clip(least.sum(), 1.0 / factor + room, 1.0 - room))
         shares = least / least.sum()
         place = (rows / (total * shares) - 1.0) / (factor - 1.0)
-        edge = float(special.expit(largest))
+        edge = float(special.expit(_START_LOGIT))
         return cls(
             special.logit(np.clip(place, 1.0 - edge, edge)),
             np.log(shares),
             np.log([(total - 1.0 / factor) / (1.0 - total)]),
-            outputs,
         )
 
     def moved(self, change: Gradient) -> Parameters:
@@ -95,7 +92,6 @@ class Parameters:
             np.clip(self.logits + change[0], -_LARGEST_LOGIT, _LARGEST_LOGIT),
             self.columns + change[1],
             self.total + change[2],
-            self.outputs + change[3],
         )
 
     def towards(self, other: Parameters, share: float) -> Parameters:
@@ -104,7 +100,6 @@ class Parameters:
             self.logits + share * (other.logits - self.logits),
             self.columns + share * (other.columns - self.columns),
             self.total + share * (other.total - self.total),
-            self.outputs + share * (other.outputs - self.outputs),
         )
 
     def symmetric(self) -> Parameters:
@@ -113,7 +108,6 @@ class Parameters:
             (self.logits + self.logits[::-1, ::-1]) / 2.0,
             (self.columns + self.columns[::-1]) / 2.0,
             self.total,
-            (self.outputs - self.outputs[::-1]) / 2.0,
         )
 
     def rows(self, shape: Shape) -> Rows:
@@ -121,27 +115,15 @@ class Parameters:
         lowest = math.exp(-shape.epsilon)
         total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
         least = total * special.softmax(self.columns)
-        reach = _reach(self.outputs, least, math.expm1(shape.epsilon))
-        outputs = self.outputs * max(1.0, _LEAST_REACH / reach)
-        logits = _balance(self.logits, outputs, least, shape)
-        found = replace(self, logits=logits, outputs=outputs)
-        return Rows(found, special.expit(logits), least, shape)
+        logits = _balance(self.logits, least, shape)
+        return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
 
 
-def _reach(outputs: Array, least: Array, excess: float) -> float:
-    """Return the largest mean of a private row: all that is free goes to the largest outputs."""
-    order = np.argsort(-outputs)
-    room = excess * least[order]
-    before = np.cumsum(room) - room
-    taken = np.clip(1.0 - float(least.sum()) - before, 0.0, room)
-    return float(least @ outputs + taken @ outputs[order])
-
-
-def _balance(logits: Array, outputs: Array, least: Array, shape: Shape) -> Array:
+def _balance(logits: Array, least: Array, shape: Shape) -> Array:
     """Give every row its sum and its mean: Newton's method, with shorter steps where needed."""
     excess = math.expm1(shape.epsilon)
-    unit = np.abs(outputs).max()
-    values, means = outputs / unit, shape.inputs / unit
+    unit = np.abs(shape.outputs).max()
+    values, means = shape.outputs / unit, shape.inputs / unit
     length = np.ones(len(logits))
     found, misses, slopes = logits, *_misses(logits, least, values, means, excess)
     for _ in range(_ROUNDS):
@@ -216,7 +198,7 @@ class Rows:
 
         What would change the sum or the mean of a row is taken out of it first.
         """
-        slopes, values = self.slopes, self.parameters.outputs
+        slopes, values = self.slopes, self.shape.outputs
         pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
         shared = _solve(slopes, values, pulls)
         free = by_rows - shared[:, :1] - shared[:, 1:] * values
@@ -228,5 +210,4 @@ class Rows:
             slopes * free,
             self.least * (by_least - by_total),
             np.array([by_total * -math.expm1(-self.shape.epsilon) * place * (1.0 - place)]),
-            -shared[:, 1] @ self.probabilities,
         )

@@ -63,7 +63,7 @@ class Schedule:
     seed : int
     """
 
-    steps: int
+    steps: int = 600
     collections: int = 160
     step_size: float = 0.08
     tolerance: float | str = 1e-5
@@ -170,10 +170,8 @@ class _Adam:
     """Running means of the gradient and of its square, and the changes they suggest."""
 
     def __init__(self, like: Parameters) -> None:
-        parts = (like.logits, like.columns, like.total, like.outputs)
-        self._means = [np.zeros_like(part) for part in parts]
+        self._means = [np.zeros_like(part) for part in (like.logits, like.columns, like.total)]
         self._squares = [mean.copy() for mean in self._means]
-        self._unit = float(np.ptp(like.outputs)) / len(like.outputs)
         self._count = 0
 
     def step(self, gradient: Gradient, size: float) -> Gradient:
@@ -182,9 +180,9 @@ class _Adam:
         for mean, square, slope in zip(self._means, self._squares, gradient, strict=True):
             mean += (1.0 - _MEMORY) * (slope - mean)
             square += (1.0 - _SQUARE_MEMORY) * (slope**2 - square)
-        logits, columns, total, outputs = map(self._direction, self._means, self._squares)
+        logits, columns, total = map(self._direction, self._means, self._squares)
         shared = _SHARED_STEP * size
-        return -size * logits, -shared * columns, -shared * total, -size * self._unit * outputs
+        return -size * logits, -shared * columns, -shared * total
 
     def _direction(self, mean: Array, square: Array) -> Array:
         spread = np.sqrt(square / (1.0 - _SQUARE_MEMORY**self._count))
