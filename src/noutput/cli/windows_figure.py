@@ -31,7 +31,7 @@ def draw_windows(design: Design, path: Path) -> None:
     """
     mechanism = design.mechanism
     rows = mechanism.transition(_BINS)
-    ratios = rows / rows.min(axis=0)
+    ratios = _ordered(rows / rows.min(axis=0))
     figure = new_figure(11.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=[1.1, 1.0])
     _draw_map(left, ratios)
@@ -43,6 +43,13 @@ def draw_windows(design: Design, path: Path) -> None:
     save_figure(figure, path)
 
 
+def _ordered(ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sort the columns by the middles of their windows."""
+    excess = ratios - 1.0
+    middles = np.arange(len(ratios)) @ excess / np.maximum(excess.sum(axis=0), 1e-12)
+    return np.asarray(ratios[:, np.argsort(middles)])
+
+
 def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
     size = ratios.shape[1]
     image = axes.imshow(
@@ -50,7 +57,7 @@ def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
         cmap="viridis", interpolation="nearest", vmin=1.0,
     )  # fmt: skip
     axes.figure.colorbar(image, ax=axes, label="how much likelier than at its least likely input")
-    axes.set(xlabel="input x", ylabel="report")
+    axes.set(xlabel="input x", ylabel="reports, by the middle of their windows")
     axes.set_title("Every report is a window on the inputs", fontsize=10)
 
 
@@ -64,6 +71,6 @@ def _draw_columns(axes: Axes, ratios: NDArray[np.float64], epsilon: float) -> No
         axes.axhline(place + 0.8, color="0.8", lw=0.6, zorder=0)
         axes.stairs(place + heights[:, column], edges, baseline=place, fill=True, color=_COLOR)
     axes.set(xlabel="input x", xlim=(-1, 1), ylim=(-0.1, len(shown)))
-    axes.set_yticks(np.arange(len(shown)), [f"report {column}" for column in shown])
+    axes.set_yticks(np.arange(len(shown)), [f"no. {column}" for column in shown])
     axes.set_title("Some of them, between 1 and $e^\\epsilon$ times the least", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)

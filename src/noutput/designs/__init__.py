@@ -206,10 +206,7 @@ def _trained(
         epsilon, size, goal, "trained"
     )
     if ready is None:
-        nearest = min(catalog.TRAINED_EPSILONS, key=lambda other: abs(other - epsilon))
-        near = catalog.shipped(nearest, size, goal, "trained")
-        start = None if near is None else near.mechanism
-        found = distribution.solve(epsilon, size, start, progress=progress)
+        found = distribution.solve(epsilon, size, progress=progress)
         ready = _finish(
             epsilon, found.outputs, found.probabilities, goal, "trained", found.iterations
         )

@@ -28,19 +28,22 @@ from numpy.typing import NDArray
 from noutput.designs.distribution.parameters import Parameters, Rows, Shape
 from noutput.designs.distribution.prior import BINS
 from noutput.designs.distribution.training import Schedule, train
+from noutput.errors import DesignError
 from noutput.mechanisms.square_wave import square_wave
 
-__all__ = ["SCHEDULE", "SIZES", "Solution", "solve"]
+__all__ = ["SIZES", "Solution", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 SIZES = (8, 256)
 """The least and the largest number of outputs."""
-SCHEDULE = Schedule()
 
 _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 _CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 _GAP = 2.0**-18
+_ROUNDING = 1e-9
+_FEW_OUTPUTS = 32
+_FEW_STEPS, _STEPS = 500, 800
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def solve(
     epsilon : float
     n_outputs : int
     schedule : Schedule, optional
-        `SCHEDULE` by default.
+        500 steps by default, 800 for more than 32 outputs.
     progress : callable, optional
         Called with the share of the work that is done.
     """
@@ -82,7 +85,7 @@ def solve(
     baseline = wave.transition(BINS, n_outputs)
     shape = Shape(epsilon, _CENTERS, _outputs(epsilon, n_outputs))
     start = Parameters.near(baseline, epsilon).symmetric()
-    chosen = schedule or SCHEDULE
+    chosen = schedule or Schedule(_FEW_STEPS if n_outputs <= _FEW_OUTPUTS else _STEPS)
     found = train(start, shape, baseline, chosen, progress or (lambda _share: None))
     rows = _tilt(found.symmetric().rows(shape))
     order = np.argsort(shape.outputs)
@@ -106,9 +109,19 @@ def _outputs(epsilon: float, n_outputs: int) -> Array:
 
 
 def _tilt(centered: Rows) -> Array:
-    """Return two rows for every bin, whose means are its ends."""
+    """Return two rows for every bin, whose means are its ends.
+
+    Raises
+    ------
+    DesignError
+        If the outputs do not reach far enough for some of these means.
+    """
     knots = np.stack([_EDGES[:-1], _EDGES[1:] - _GAP], axis=1).ravel()
     knots[-1] = 1.0
     doubled = np.repeat(centered.parameters.logits, 2, axis=0)
     both = replace(centered.parameters, logits=doubled)
-    return both.rows(replace(centered.shape, inputs=knots)).probabilities
+    rows = both.rows(replace(centered.shape, inputs=knots)).probabilities
+    if np.abs(rows.sum(axis=1) - 1.0).max() > _ROUNDING:
+        epsilon, size = centered.shape.epsilon, rows.shape[1]
+        raise DesignError(f"training found no unbiased table of {size} outputs for {epsilon}")
+    return rows

@@ -63,9 +63,9 @@ class Schedule:
     seed : int
     """
 
-    steps: int = 600
-    collections: int = 160
-    step_size: float = 0.08
+    steps: int
+    collections: int = 128
+    step_size: float = 0.16
     tolerance: float | str = 1e-5
     most_iterations: int = 400
     seed: int = 9
