@@ -55,12 +55,22 @@ class Errors:
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison with the best of the rivals."""
+    """One comparison with the best of the rivals.
+
+    Parameters
+    ----------
+    ratio, score : float
+        Of the distance, to that of the rival with the least; and its gap in standard errors.
+    variance_ratio, rival_variance_ratio : float
+        Of the error of the variance: to the least of all rivals, and to that of `rival`.
+    rival : str
+    """
 
     ratio: float
     score: float
     variance_ratio: float
     rival: str
+    rival_variance_ratio: float
 
 
 def compare(found: Errors, rivals: dict[str, Errors]) -> Cell:
@@ -72,6 +82,7 @@ def compare(found: Errors, rivals: dict[str, Errors]) -> Cell:
         float(gaps.mean() / (gaps.std(ddof=1) / np.sqrt(len(gaps)))),
         found.variance_error / min(each.variance_error for each in rivals.values()),
         rival,
+        found.variance_error / rivals[rival].variance_error,
     )
 
 
@@ -149,7 +160,8 @@ def _show(cells: list[tuple[float, str, str, Cell]], rules: tuple[str, ...]) -> 
     for epsilon, name, rule, cell in cells:
         click.echo(
             f"epsilon {epsilon:<4g} {name:16} {rule:5} distance {cell.ratio:.3f} "
-            f"({cell.score:+6.1f} s.e., {cell.rival}), variance {cell.variance_ratio:.3f}"
+            f"({cell.score:+6.1f} s.e., {cell.rival}), variance {cell.variance_ratio:.3f} "
+            f"(of {cell.rival} {cell.rival_variance_ratio:.3f})"
         )
     for rule in rules:
         mine = [cell for _, _, other, cell in cells if other == rule]
@@ -157,7 +169,8 @@ def _show(cells: list[tuple[float, str, str, Cell]], rules: tuple[str, ...]) -> 
         lost = sum(cell.score > 2.0 for cell in mine)
         click.echo(
             f"{rule:5} geometric mean {_mean([cell.ratio for cell in mine]):.3f}, "
-            f"variance {_mean([cell.variance_ratio for cell in mine]):.3f}; "
+            f"variance {_mean([cell.variance_ratio for cell in mine]):.3f} "
+            f"(of the same rival {_mean([cell.rival_variance_ratio for cell in mine]):.3f}); "
             f"better beyond 2 s.e. in {won} of {len(mine)}, worse in {lost}"
         )
 
