@@ -42,6 +42,8 @@ _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 _CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 _GAP = 2.0**-18
 _ROUNDING = 1e-9
+_LEAST_MOVE = 2.0
+_BOTH_KINDS = 1.5
 _FEW_OUTPUTS = 32
 _FEW_STEPS, _STEPS = 500, 800
 
@@ -98,14 +100,19 @@ def _outputs(epsilon: float, n_outputs: int) -> Array:
     The decoded cells alone would do: they give Square Wave the right means. But then a row's
     mean could only be changed by moving its window, and the rows at the two ends of a bin would
     look to the estimator like other bins. With neighbors apart, a row gets its mean from how it
-    divides a window between the two kinds of outputs, which tells nothing else.
+    divides a window between the two kinds of outputs, which tells nothing else. They move by a
+    standard deviation of Square Wave. That is little where epsilon is large, and rows would have
+    to be divided so unevenly that it does tell: they move by 2 at least, as long as a window
+    holds both kinds.
     """
     wave = square_wave(epsilon)
     edges = wave.edges(n_outputs)
     decoded = wave.decode((edges[1:] + edges[:-1]) / 2.0)
     half = (-1.0) ** np.arange(n_outputs // 2)
     turns = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
-    return np.asarray(decoded + math.sqrt(wave.worst_variance()) * turns)
+    in_window = n_outputs * wave.half_width / wave.reach
+    move = max(math.sqrt(wave.worst_variance()), _LEAST_MOVE if in_window > _BOTH_KINDS else 0.0)
+    return np.asarray(decoded + move * turns)
 
 
 def _tilt(centered: Rows) -> Array:
