@@ -48,8 +48,8 @@ def test_more_epsilon_and_more_outputs_tell_more() -> None:
             for e in catalog.TRAINED_EPSILONS
         ]
     )
-    assert np.all(np.diff(values, axis=0) < 0.02 * values[1:])
-    assert np.all(np.diff(values, axis=1) < 0.02 * values[:, 1:])
+    assert np.all(values[2:] < 0.9 * values[:-2])  # simulated: neighbors may be in any order
+    assert np.all(values[:, 1:] < 0.98 * values[:, :1])
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
