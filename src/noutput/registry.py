@@ -59,6 +59,9 @@ MECHANISMS: Mapping[str, Entry] = MappingProxyType(
     {
         "n-output": Entry("N-output", _designed()),
         "n-output-average": Entry("N-output (average)", _designed(objective="average")),
+        "n-output-distribution": Entry(
+            "N-output (distribution)", _designed(objective="distribution")
+        ),
         "n-output-numerical": Entry("N-output (numerical)", _designed(method="numerical")),
         "n-output-analytical": Entry("N-output (analytical)", _designed(method="analytical")),
         "duchi": Entry("Duchi", duchi),

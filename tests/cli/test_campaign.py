@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import noutput as no
 from noutput.campaign import Campaign
 from noutput.cli.campaign import command
 from noutput.errors import InvalidArgumentError
@@ -56,6 +57,18 @@ def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
     assert json.loads(campaign.to_json())["closes"] == "2026-03-31T22:00:00Z"
     for fact in ("commute.json", "3 outputs, 2 bits", "certified loss", campaign.fingerprint):
         assert fact in done.output
+
+
+def test_a_campaign_can_ask_for_the_distribution(tmp_path: Path) -> None:
+    text = RECIPE.replace("public = true", 'goal = "distribution"')
+    text = text.replace("outputs = 3", "outputs = 32").replace('method = "analytical"', "")
+    done = create(tmp_path, text)
+    assert done.exit_code == 0, done.output
+    campaign = Campaign.from_json((tmp_path / "commute.json").read_bytes())
+    assert campaign.goal == "distribution"
+    wanted = no.design(1.0, 32, "distribution").mechanism
+    assert campaign.table.fingerprint == wanted.fingerprint
+    assert "32 outputs, 5 bits" in done.output
 
 
 def test_it_writes_where_it_is_told(tmp_path: Path) -> None:

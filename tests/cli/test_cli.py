@@ -76,6 +76,20 @@ def test_design_draws_a_figure(saved: tuple[Path, str]) -> None:
     assert (folder / "table.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_designs_for_distributions_show_their_windows(tmp_path: Path) -> None:
+    done = run(
+        "design", "--epsilon", "1", "--outputs", "16", "--objective", "distribution",
+        "--json", str(tmp_path / "table.json"), "--plot", str(tmp_path / "table.png"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for fact in ("16, 4 bits each", "Wasserstein error", "trained"):
+        assert fact in done.stdout
+    assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
+    done = run("verify", str(tmp_path / "table.json"))
+    assert done.returncode == 0
+    assert done.stdout.startswith("Private")
+
+
 def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> None:
     document = json.loads((saved[0] / "table.json").read_text())
     document["mechanism"]["epsilon"] = 3.9
@@ -105,7 +119,7 @@ def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
         (("--epsilon", "nan"), "epsilon must be a positive finite number"),
         (("--epsilon", "1", "--outputs", "1"), "n_outputs must be a whole number from 2 to 256"),
         (("--epsilon", "1", "--outputs", "300"), "n_outputs must be"),
-        (("--epsilon", "1", "--objective", "best"), "not 'worst', 'average' or a number"),
+        (("--epsilon", "1", "--objective", "best"), "not 'worst', 'average', 'distribution' or"),
         (("--epsilon", "1", "--outputs", "16"), "too large"),
         (("--epsilon", "1", "--objective", "average"), "objective must be 'worst'"),
         (("--epsilon", "1", "--outputs", "3", "--plot", "x.bmpx"), "end in .png"),

@@ -16,6 +16,9 @@ def test_names() -> None:
     assert Objective.parse("average").r == 1.0
     assert Objective.parse(1).name == "average"
     assert Objective.parse(2.5).name == "norm 2.5"
+    assert Objective.parse("distribution") == Objective(None)
+    for objective in ("worst", "average", "distribution", 2.5):
+        assert Objective.parse(Objective.parse(objective).spelling) == Objective.parse(objective)
 
 
 @pytest.mark.parametrize("objective", ["best", 0.5, math.nan, -1, None, math.inf, ""])
@@ -27,6 +30,8 @@ def test_unknown_objectives(objective: Any) -> None:
 def test_a_prior_needs_an_average() -> None:
     with pytest.raises(InvalidArgumentError, match="prior must be None"):
         Objective.parse("worst", [1.0, 2.0])
+    with pytest.raises(InvalidArgumentError, match="None where the objective is 'distribution'"):
+        Objective.parse("distribution", [1.0, 2.0])
     assert Objective.parse("average", [1.0, 3.0]).prior == (0.25, 0.75)
 
 

@@ -98,6 +98,25 @@ def test_epsilons_that_are_not_ready_are_left_out(
     assert [plan.epsilon for plan in plans] == [1.0, 2.0]
 
 
+def test_tables_for_distributions_are_planned_with() -> None:
+    usual = no.plan(epsilon=1.0, people=5_000, n_outputs=16)
+    found = no.plan(epsilon=1.0, people=5_000, n_outputs=64, objective="distribution")
+    assert found.mechanism == no.design(1.0, 64, "distribution").mechanism
+    assert found.wasserstein_error < usual.wasserstein_error
+    assert found.standard_error > usual.standard_error
+    others = ready_plans(found, (0.5, 1.1, 2.0), n_outputs=64, objective="distribution")
+    assert [plan.epsilon for plan in others] == [0.5, 1.0, 2.0]
+
+
+def test_epsilons_for_distributions_are_those_of_the_catalog() -> None:
+    first = no.plan(epsilon=1.25, people=50_000, n_outputs=16, objective="distribution")
+    for error, epsilon in ((1.001 * first.half_width, 1.25), (0.999 * first.half_width, 1.5)):
+        found = no.plan(people=50_000, error=error, n_outputs=16, objective="distribution")
+        assert found.epsilon == epsilon
+    with pytest.raises(no.InvalidArgumentError, match="error must exceed"):
+        no.plan(people=50_000, error=1e-9, objective="distribution")
+
+
 def test_equal_questions_have_equal_answers() -> None:
     first, second = (no.plan(epsilon=1.0, people=1_000) for _ in range(2))
     assert first == second

@@ -21,13 +21,14 @@ _DRAWN = (
     "n-output", "n-output-analytical", "duchi", "three-output", "pm", "pm-sub", "pm-opt",
     "hybrid", "square-wave",
 )  # fmt: skip
+_NOT_FOR_MEANS = "n-output-distribution"
 
 
 @click.command(name="compare")
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss.")
 @click.option(
     "--only", "names", multiple=True, metavar="NAME",
-    help="A mechanism to compare; repeat for more [default: all].",
+    help="A mechanism to compare; repeat for more [default: all that are made for means].",
 )  # fmt: skip
 @click.option("--outputs", type=int, help="Number of reports of the designs [default: the best].")
 @click.option(
@@ -92,7 +93,7 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     import noutput as no
 
     bound = _lower_bound(epsilon)
-    wanted = names or tuple(no.MECHANISMS)
+    wanted = names or tuple(name for name in no.MECHANISMS if name != _NOT_FOR_MEANS)
     with delayed_progress("Comparing") as progress:
         made: dict[str, Mechanism | None] = {}
         for place, name in enumerate(wanted):

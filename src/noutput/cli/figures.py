@@ -47,8 +47,14 @@ def draw_design(design: Design, path: Path) -> None:
     """Draw a design in three panels.
 
     The probabilities of the reports over x and those of one input are the paper's Figure 1; the
-    third panel shows the design between other privacy losses and the lower bound.
+    third panel shows the design between other privacy losses and the lower bound. A design for
+    distributions has a figure of its own.
     """
+    if design.objective.name == "distribution":
+        from noutput.cli.windows_figure import draw_windows
+
+        draw_windows(design, path)
+        return
     mechanism = design.mechanism
     limited = design.lower_bound is not None
     figure = new_figure(15.0 if limited else 10.0, 4.2)

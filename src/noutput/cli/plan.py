@@ -44,8 +44,9 @@ class _Histogram(click.ParamType[list[float]]):
     "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
 )
 @click.option(
-    "--objective", type=click.Choice(["worst", "average"]), default="worst", show_default=True,
-    help="Variance that the design minimizes.",
+    "--objective", type=click.Choice(["worst", "average", "distribution"]), default="worst",
+    show_default=True,
+    help="What the design minimizes: a variance, or the error of the distribution.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

@@ -42,7 +42,8 @@ __all__ = ["command"]
     "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
 )
 @click.option(
-    "--objective", type=click.Choice(["worst", "average"]), default="worst", show_default=True,
+    "--objective", type=click.Choice(["worst", "average", "distribution"]), default="worst",
+    show_default=True,
     help="Variance that the design minimizes.",
 )  # fmt: skip
 @click.option(

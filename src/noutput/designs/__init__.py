@@ -26,6 +26,7 @@ Progress: TypeAlias = Callable[[float], None]
 _METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
 _PAPER_RANGE = (0.001, 20.0)
+_TRAINED_SIZE = 64
 
 
 def design(
@@ -46,13 +47,16 @@ def design(
     n_outputs : int, optional
         How many different reports there may be, from 2 to 256. None takes the smallest number up
         to 16 whose value is within 0.01% of the best ("numerical": that of the nearest optimal
-        design of the catalog; "analytical": the best).
-    objective : "worst", "average" or a number r >= 1
-        The norm of the variance over the inputs that is minimized. Numbers need the method
-        "numerical".
+        design of the catalog; "analytical": the best). For distributions from 8 on, and None
+        is 64.
+    objective : "worst", "average", "distribution" or a number r >= 1
+        The norm of the variance over the inputs that is minimized; numbers need the method
+        "numerical". "distribution" is no norm, but the Wasserstein error of the estimated
+        distribution: see `noutput.designs.distribution`.
     method : "optimal", "numerical" or "analytical"
         The best table with any knots; the paper's nonlinear programme; the paper's closed form
-        (worst case only).
+        (worst case only). Tables for distributions are always trained by gradients: leave the
+        default.
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is not "worst". Uniform if not given.
@@ -92,10 +96,12 @@ def design(
         rule = f"lie in [{lowest}, {highest}] where the method is {method!r}"
         raise InvalidArgumentError("epsilon", rule, epsilon)
     report = progress or (lambda _share: None)
+    if goal.r is None:
+        return _trained(epsilon, n_outputs, goal, method, report)
     if method == "analytical":
         return _analytical(epsilon, n_outputs, goal)
     if method == "numerical":
-        return _numerical(epsilon, n_outputs, goal, report)
+        return _numerical(epsilon, n_outputs, goal, goal.r, report)
     return _optimal(epsilon, n_outputs, goal, report)
 
 
@@ -117,7 +123,7 @@ def _analytical(epsilon: float, n_outputs: int | None, goal: Objective) -> Desig
 
 
 def _numerical(
-    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+    epsilon: float, n_outputs: int | None, goal: Objective, r: float, progress: Progress
 ) -> Design:
     from noutput.designs import numerical
 
@@ -127,7 +133,7 @@ def _numerical(
     if ready is None:
         prior = None if goal.prior is None else np.array(goal.prior)
         size = n_outputs or _numerical_size(epsilon)
-        found = numerical.solve(epsilon, size, goal.r, prior)
+        found = numerical.solve(epsilon, size, r, prior)
         ready = _finish(
             epsilon,
             found.table.outputs,
@@ -187,6 +193,28 @@ def _search(epsilon: float, n_outputs: int | None, goal: Objective, progress: Pr
         found.iterations,
         converged=found.converged,
     )
+
+
+def _trained(
+    epsilon: float, n_outputs: int | None, goal: Objective, method: Method, progress: Progress
+) -> Design:
+    from noutput.designs import distribution
+
+    if method != "optimal":
+        rule = "be left at its default where the objective is 'distribution'"
+        raise InvalidArgumentError("method", rule, method)
+    size = _checks.whole("n_outputs", n_outputs or _TRAINED_SIZE, *distribution.SIZES)
+    ready = catalog.shipped(epsilon, size, goal, "trained") or catalog.cached(
+        epsilon, size, goal, "trained"
+    )
+    if ready is None:
+        found = distribution.solve(epsilon, size, progress=progress)
+        ready = _finish(
+            epsilon, found.outputs, found.probabilities, goal, "trained", found.iterations
+        )
+        catalog.keep(ready, size)
+    progress(1.0)
+    return ready
 
 
 def _neighbor(epsilon: float, n_outputs: int, goal: Objective) -> NDArray[np.float64] | None:

@@ -35,9 +35,12 @@ __all__ = [
     "OBJECTIVES",
     "SAME_VALUE",
     "SIZES",
+    "TRAINED_EPSILONS",
+    "TRAINED_SIZES",
     "cache_folder",
     "cached",
     "keep",
+    "method_for",
     "shipped",
     "write",
 ]
@@ -46,6 +49,8 @@ EPSILONS = tuple(k / 4 for k in range(1, 33))
 NUMERICAL_EPSILONS = (0.1, *(k / 2 for k in range(1, 17)))
 """Those of the paper's figures: a numerical design takes up to a minute."""
 SIZES = tuple(range(2, 17))
+TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)))
+TRAINED_SIZES = (16, 32, 64)
 OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
 SAME_VALUE = 1e-4
 """Values this close count as equal, and the smaller table wins."""
@@ -54,6 +59,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def _member(epsilon: float, objective: str, name: object) -> str:
     return f"{epsilon:g}/{objective}/{name}.json"
+
+
+def method_for(objective: Objective) -> str:
+    """Return the method whose catalog has the best designs for an objective."""
+    return "trained" if objective.name == "distribution" else "optimal"
 
 
 @cache
@@ -100,7 +110,7 @@ def write(designs: Iterable[Design], path: Path) -> None:
         members[_member(epsilon, objective, "best")] = document.dump_parts(best)[0]
         for design in group:
             size = design.mechanism.n_outputs
-            if size in SIZES:
+            if size in SIZES or size in TRAINED_SIZES:
                 members[_member(epsilon, objective, size)] = document.dump_parts(design)[0]
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in sorted(members.items()):

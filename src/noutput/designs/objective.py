@@ -1,8 +1,9 @@
-r"""What a design minimizes: an r-norm of the variance over the inputs."""
+r"""What a design minimizes: a norm of the variance, or the error of the distribution."""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Objective"]
 
-_NAMES = {"worst": math.inf, "average": 1.0}
+_NAMES: dict[str, float | None] = {"worst": math.inf, "average": 1.0, "distribution": None}
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -28,53 +29,56 @@ class Objective:
 
     Parameters
     ----------
-    r : float
-        1 is the average, infinity the worst case.
+    r : float or None
+        1 is the average, infinity the worst case. None is no norm of the variance, but the
+        Wasserstein error of the estimated distribution.
     prior : tuple of floats, optional
         Probabilities of equal bins of [-1, 1]; None is uniform.
     """
 
-    r: float
+    r: float | None
     prior: tuple[float, ...] | None = None
 
     @classmethod
     def parse(cls, objective: str | float, prior: ArrayLike | None = None) -> Objective:
-        """Read "worst", "average" or a number r >= 1, and an optional histogram."""
-        r = _NAMES.get(objective) if isinstance(objective, str) else None
-        if r is None:
-            try:
-                r = _checks.finite("objective", objective)
-            except InvalidArgumentError:
-                r = 0.0
-            if r < 1.0:
-                rule = "be 'worst', 'average' or a number not below 1"
-                raise InvalidArgumentError("objective", rule, objective)
+        """Read a name or a number r >= 1, and an optional histogram."""
+        if isinstance(objective, str) and objective in _NAMES:
+            r = _NAMES[objective]
+        else:
+            r = _norm(objective)
         if prior is None:
             return cls(r)
-        if math.isinf(r):
-            raise InvalidArgumentError("prior", "be None where the objective is 'worst'", prior)
+        if r is None or math.isinf(r):
+            rule = f"be None where the objective is {objective!r}"
+            raise InvalidArgumentError("prior", rule, prior)
         return cls(r, tuple(_checks.histogram("prior", prior).tolist()))
 
     @property
     def name(self) -> str:
-        """How people call it: "worst", "average", or "norm 2"."""
-        names = {r: name for name, r in _NAMES.items()}
-        return names.get(self.r, f"norm {self.r:g}")
+        """How people call it: "worst", "average", "distribution", or "norm 2"."""
+        for name, r in _NAMES.items():
+            if r == self.r:
+                return name
+        return f"norm {self.r:g}"
 
     @property
     def spelling(self) -> str | float:
-        """What `parse` reads: "worst", "average" or the number r."""
-        return self.name if self.r in _NAMES.values() else self.r
+        """What `parse` reads: a name or the number r."""
+        return self.name if self.r is None or self.r in (1.0, math.inf) else self.r
 
     def value(self, mechanism: TableMechanism) -> float:
-        """Return the norm of a table's variance."""
+        """Return the norm of a table's variance, or its error."""
+        if self.r is None:
+            from noutput.designs.distribution.error import expected_error
+
+            return expected_error(mechanism)
         if math.isinf(self.r):
             return mechanism.worst_variance()
         if self.r == 1.0:
             return mechanism.average_variance(self.prior)
-        return self._norm(mechanism)
+        return self._norm(mechanism, self.r)
 
-    def _norm(self, mechanism: TableMechanism) -> float:
+    def _norm(self, mechanism: TableMechanism, r: float) -> float:
         """Integrate on every piece between knots and bin edges, where the variance is smooth."""
         prior = np.array([1.0] if self.prior is None else self.prior)
         edges = np.linspace(-1.0, 1.0, len(prior) + 1)
@@ -83,5 +87,15 @@ class Objective:
         x = np.clip(middle[:, None] + half[:, None] * _NODES, -1.0, 1.0)
         density = prior[np.searchsorted(edges, middle) - 1] * len(prior) / 2.0
         largest = mechanism.worst_variance()  # powers of shares of it do not overflow
-        pieces = ((mechanism.variance(x) / largest) ** self.r) @ _NODE_WEIGHTS
-        return largest * float((pieces * half * density).sum() ** (1.0 / self.r))
+        pieces = ((mechanism.variance(x) / largest) ** r) @ _NODE_WEIGHTS
+        return largest * float((pieces * half * density).sum() ** (1.0 / r))
+
+
+def _norm(objective: str | float) -> float:
+    """Return a number r >= 1."""
+    with suppress(InvalidArgumentError):
+        r = _checks.finite("objective", objective)
+        if r >= 1.0:
+            return r
+    rule = "be 'worst', 'average', 'distribution' or a number not below 1"
+    raise InvalidArgumentError("objective", rule, objective)

@@ -25,7 +25,7 @@ class Design:
     objective : Objective
         What was minimized.
     method : str
-        How: "optimal", "numerical" or "analytical".
+        How: "optimal", "numerical", "analytical" or "trained".
     value : float
         The objective at the certified table (not at the solver's real numbers).
     iterations : int
@@ -48,7 +48,7 @@ class Design:
     def proof(self) -> Bound | None:
         """The lower bound and the certificate that proves it.
 
-        None for norms other than the average and the worst case, and for epsilons outside
+        None for other objectives than the average and the worst case, and for epsilons outside
         [0.05, 12], where no bound is known.
         """
         if self.bound is not None or not self._has_bound:

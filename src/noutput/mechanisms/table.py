@@ -253,6 +253,11 @@ class TableMechanism:
         """
         return moments.interpolate(unit_array(x), self._knots, self._weights / exact.SCALE)
 
+    @property
+    def unbiased(self) -> bool:
+        """True: every table decodes to an unbiased mean, since knots are the means of rows."""
+        return True
+
     def corners(self) -> NDArray[np.float64]:
         """Return inputs whose rows of `probabilities` span all others: the knots."""
         return self._knots

@@ -34,6 +34,7 @@ __all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
 
 _DIGITS = 3  # of an epsilon that is solved for
 _DESIGNS = 4  # made on demand at most while solving
+_OBJECTIVES = (*catalog.OBJECTIVES, "distribution")
 
 
 def plan(
@@ -81,7 +82,8 @@ def plan(
     -----
     The error falls as epsilon grows. Epsilon is found between two of the catalog by interpolation
     and rounded up to three digits, so that the plan's half width is at most the wanted error, and
-    close to it. No epsilon below 0.05 is proposed.
+    close to it. No epsilon below 0.05 is proposed. Tables for distributions take longer to make:
+    the smallest epsilon of the catalog that does it is proposed, from 0.25 to 6.
 
     Examples
     --------
@@ -94,7 +96,7 @@ def plan(
     True
     """
     weights = None if prior is None else _checks.histogram("prior", prior)
-    choice = _checks.choice("objective", objective, catalog.OBJECTIVES)
+    choice = _checks.choice("objective", objective, _OBJECTIVES)
 
     @cache
     def table(loss: float) -> TableMechanism:
@@ -114,7 +116,10 @@ def plan(
         count = whole_people((noise(epsilon) + known) / target, wanted)
     elif epsilon is None and people is not None and wanted is not None:
         count = _checks.whole("people", people, 2, MOST_PEOPLE)
-        found = _find_epsilon(count * target - known, noise)
+        if choice == "distribution":
+            found = _find_ready_epsilon(count * target - known, noise)
+        else:
+            found = _find_epsilon(count * target - known, noise)
         if found is None:
             least = math.sqrt(known / count) * SCORE * bounds.half_width
             rule = f"exceed {least:.4g}, which the choice of {count} people alone causes"
@@ -141,11 +146,19 @@ def ready_plans(
     weights = None if prior is None else _checks.histogram("prior", prior)
     plans = {found.epsilon: found}
     for epsilon in map(float, epsilons):
-        ready = catalog.shipped(epsilon, n_outputs, goal)
-        ready = ready or catalog.cached(epsilon, n_outputs, goal, "optimal")
+        method = catalog.method_for(goal)
+        ready = catalog.shipped(epsilon, n_outputs, goal, method)
+        ready = ready or catalog.cached(epsilon, n_outputs, goal, method)
         if ready is not None and epsilon not in plans:
             plans[epsilon] = expect(ready.mechanism, found.people, found.bounds, weights)
     return tuple(plans[epsilon] for epsilon in sorted(plans))
+
+
+def _find_ready_epsilon(wanted: float, noise: Callable[[float], float]) -> float | None:
+    """Return the smallest epsilon of trained tables whose noise is at most as large as wanted."""
+    grid = catalog.TRAINED_EPSILONS
+    place = bisect.bisect_left(range(len(grid)), True, key=lambda i: noise(grid[i]) <= wanted)
+    return grid[place] if place < len(grid) else None
 
 
 def _find_epsilon(wanted: float, noise: Callable[[float], float]) -> float | None:

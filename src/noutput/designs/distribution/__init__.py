@@ -1,0 +1,134 @@
+r"""The best table for the distribution: trained by the error of the estimator that will be used.
+
+Notes
+-----
+A table has one row for each of 64 equal bins of [-1, 1], so two knots a bin: its lower edge, and
+its upper edge less :math:`2^{-18}`. Whatever the number is inside its bin, the report has almost
+the same distribution. So the transition matrix of the estimator is right for any distribution of
+numbers inside the bins, and atoms, which real data are full of, do no harm; tables that are linear
+over wider cells lose most of the gain. The rows at the two knots of a bin differ by a small tilt
+alone, which makes their means equal to the knots: the table decodes to an unbiased mean as every
+other does.
+
+`training` moves the rows, `parameters` keeps them private and unbiased, `unrolled` computes the
+error of EM and its gradient, `prior` says what people's numbers may look like, and `error` measures
+the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noutput.designs.distribution.parameters import Parameters, Rows, Shape
+from noutput.designs.distribution.prior import BINS
+from noutput.designs.distribution.training import Schedule, train
+from noutput.errors import DesignError
+from noutput.mechanisms.square_wave import square_wave
+
+__all__ = ["SIZES", "Solution", "solve"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+SIZES = (8, 256)
+"""The least and the largest number of outputs."""
+
+_EDGES = np.linspace(-1.0, 1.0, BINS + 1)
+_CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
+_GAP = 2.0**-18
+_ROUNDING = 1e-9
+_LEAST_MOVE = 2.0
+_BOTH_KINDS = 1.5
+_FEW_OUTPUTS = 32
+_FEW_STEPS, _STEPS = 1500, 800  # a step with few outputs takes less time, and gains less
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A trained table, before it is quantized.
+
+    Parameters
+    ----------
+    outputs : array of shape (N,)
+    probabilities : array of shape (128, N)
+    iterations : int
+        Steps of the training.
+    """
+
+    outputs: Array
+    probabilities: Array
+    iterations: int
+
+
+def solve(
+    epsilon: float,
+    n_outputs: int,
+    *,
+    schedule: Schedule | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Solution:
+    """Train a table for the distribution, from Square Wave with its reports in N cells.
+
+    Parameters
+    ----------
+    epsilon : float
+    n_outputs : int
+    schedule : Schedule, optional
+        1500 steps by default, 800 for more than 32 outputs.
+    progress : callable, optional
+        Called with the share of the work that is done.
+    """
+    wave = square_wave(epsilon)
+    baseline = wave.transition(BINS, n_outputs)
+    shape = Shape(epsilon, _CENTERS, _outputs(epsilon, n_outputs))
+    start = Parameters.near(baseline, epsilon).symmetric()
+    chosen = schedule or Schedule(_FEW_STEPS if n_outputs <= _FEW_OUTPUTS else _STEPS)
+    found = train(start, shape, baseline, chosen, progress or (lambda _share: None))
+    rows = _tilt(found.symmetric().rows(shape))
+    order = np.argsort(shape.outputs)
+    return Solution(shape.outputs[order], rows[:, order], chosen.steps)
+
+
+def _outputs(epsilon: float, n_outputs: int) -> Array:
+    """Return what the outputs stand for: decoded cells of Square Wave, moved up and down in turn.
+
+    The decoded cells alone would do: they give Square Wave the right means. But then a row's
+    mean could only be changed by moving its window, and the rows at the two ends of a bin would
+    look to the estimator like other bins. With neighbors apart, a row gets its mean from how it
+    divides a window between the two kinds of outputs, which tells nothing else. They move by a
+    standard deviation of Square Wave. That is little where epsilon is large, and rows would have
+    to be divided so unevenly that it does tell: they move by 2 at least, as long as a window
+    holds both kinds.
+    """
+    wave = square_wave(epsilon)
+    edges = wave.edges(n_outputs)
+    decoded = wave.decode((edges[1:] + edges[:-1]) / 2.0)
+    half = (-1.0) ** np.arange(n_outputs // 2)
+    turns = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
+    in_window = n_outputs * wave.half_width / wave.reach
+    move = max(math.sqrt(wave.worst_variance()), _LEAST_MOVE if in_window > _BOTH_KINDS else 0.0)
+    return np.asarray(decoded + move * turns)
+
+
+def _tilt(centered: Rows) -> Array:
+    """Return two rows for every bin, whose means are its ends.
+
+    Raises
+    ------
+    DesignError
+        If the outputs do not reach far enough for some of these means.
+    """
+    knots = np.stack([_EDGES[:-1], _EDGES[1:] - _GAP], axis=1).ravel()
+    knots[-1] = 1.0
+    doubled = np.repeat(centered.parameters.logits, 2, axis=0)
+    both = replace(centered.parameters, logits=doubled)
+    rows = both.rows(replace(centered.shape, inputs=knots)).probabilities
+    if np.abs(rows.sum(axis=1) - 1.0).max() > _ROUNDING:
+        epsilon, size = centered.shape.epsilon, rows.shape[1]
+        raise DesignError(f"training found no unbiased table of {size} outputs for {epsilon}")
+    return rows

@@ -1,0 +1,213 @@
+r"""Tables that are private and unbiased whatever their parameters are.
+
+Notes
+-----
+Row k belongs to an input :math:`x_k`, and output j stands for :math:`a_j`. The rows are
+
+.. math:: P_{kj} = s_j (1 + (e^\epsilon - 1)\,\sigma(u_{kj} + \lambda_k + \kappa_k a_j)),
+
+with :math:`\lambda_k` and :math:`\kappa_k` such that the row adds up to 1 and has the mean
+:math:`x_k`. Every entry of column j lies between :math:`s_j` and :math:`e^\epsilon s_j`, so the
+table is private. The sum of all :math:`s_j` lies between :math:`e^{-\epsilon}` and 1; its place
+there (a logistic function of one number) and the shares of the :math:`s_j` (a softmax of N) are
+free, and so are the :math:`u_{kj}`.
+
+Both numbers of a row minimize a convex function, :math:`\sum_j s_j (z_j + (e^\epsilon - 1)
+\ln(1 + e^{z_j})) - \lambda - \kappa x` with :math:`z_j = u_j + \lambda + \kappa a_j`: its
+derivatives are the two conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+__all__ = ["Gradient", "Parameters", "Rows", "Shape"]
+
+Array: TypeAlias = NDArray[np.float64]
+Gradient: TypeAlias = tuple[Array, Array, Array]
+"""Derivatives in the three parts of `Parameters`, or changes of them."""
+
+_LARGEST_LOGIT = 12.0
+_START_LOGIT = 3.0
+_MET = 1e-12
+_ROUNDS = 100
+_LEAST_SLOPE = 1e-9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What stays fixed: epsilon, the inputs of the rows, and what outputs stand for."""
+
+    epsilon: float
+    inputs: Array
+    outputs: Array
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is free.
+
+    Parameters
+    ----------
+    logits : array of shape (K, N)
+        One for every entry.
+    columns : array of shape (N,)
+        The logarithms of the shares of the minima of the columns.
+    total : array of shape (1,)
+        Where their sum lies, as a logit.
+    """
+
+    logits: Array
+    columns: Array
+    total: Array
+
+    @classmethod
+    def near(cls, rows: Array, epsilon: float) -> Parameters:
+        """Return parameters whose rows are close to the given ones, inside all constraints.
+
+        No logit is large: those at a bound could not be moved by a gradient.
+        """
+        factor = math.exp(epsilon)
+        least = np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor)
+        room = 1e-3 * (1.0 - 1.0 / factor)
+        total = float(np.clip(least.sum(), 1.0 / factor + room, 1.0 - room))
+        shares = least / least.sum()
+        place = (rows / (total * shares) - 1.0) / (factor - 1.0)
+        edge = float(special.expit(_START_LOGIT))
+        return cls(
+            special.logit(np.clip(place, 1.0 - edge, edge)),
+            np.log(shares),
+            np.log([(total - 1.0 / factor) / (1.0 - total)]),
+        )
+
+    def moved(self, change: Gradient) -> Parameters:
+        """Return the parameters after a step; logits stay where they can still turn back."""
+        return Parameters(
+            np.clip(self.logits + change[0], -_LARGEST_LOGIT, _LARGEST_LOGIT),
+            self.columns + change[1],
+            self.total + change[2],
+        )
+
+    def towards(self, other: Parameters, share: float) -> Parameters:
+        """Return the parameters a share of the way to others."""
+        return Parameters(
+            self.logits + share * (other.logits - self.logits),
+            self.columns + share * (other.columns - self.columns),
+            self.total + share * (other.total - self.total),
+        )
+
+    def symmetric(self) -> Parameters:
+        """Return parameters whose table is its own mirror image in inputs and outputs."""
+        return Parameters(
+            (self.logits + self.logits[::-1, ::-1]) / 2.0,
+            (self.columns + self.columns[::-1]) / 2.0,
+            self.total,
+        )
+
+    def rows(self, shape: Shape) -> Rows:
+        """Return the table."""
+        lowest = math.exp(-shape.epsilon)
+        total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
+        least = total * special.softmax(self.columns)
+        logits = _balance(self.logits, least, shape)
+        return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
+
+
+def _balance(logits: Array, least: Array, shape: Shape) -> Array:
+    """Give every row its sum and its mean: Newton's method, with shorter steps where needed."""
+    excess = math.expm1(shape.epsilon)
+    unit = np.abs(shape.outputs).max()
+    values, means = shape.outputs / unit, shape.inputs / unit
+    length = np.ones(len(logits))
+    found, misses, slopes = logits, *_misses(logits, least, values, means, excess)
+    for _ in range(_ROUNDS):
+        size = np.abs(misses).max(axis=1)
+        if size.max() < _MET:
+            break
+        step = _solve(slopes, values, misses)
+        change = (step[:, :1] + step[:, 1:] * values) * length[:, None]
+        change = np.clip(change, -4.0, 4.0)
+        tried = found - change
+        new_misses, new_slopes = _misses(tried, least, values, means, excess)
+        better = np.abs(new_misses).max(axis=1) < size
+        found = np.where(better[:, None], tried, found)
+        misses = np.where(better[:, None], new_misses, misses)
+        slopes = np.where(better[:, None], new_slopes, slopes)
+        length = np.where(better, np.minimum(2.0 * length, 1.0), length / 4.0)
+    return found
+
+
+def _misses(
+    logits: Array, least: Array, values: Array, means: Array, excess: float
+) -> tuple[Array, Array]:
+    """Return by how much sums and means of the rows are off, and the slopes of the entries."""
+    levels = special.expit(logits)
+    rows = least * (1.0 + excess * levels)
+    misses = np.stack([rows.sum(axis=1) - 1.0, rows @ values - means], axis=1)
+    return misses, least * excess * levels * (1.0 - levels)
+
+
+def _solve(slopes: Array, values: Array, right: Array) -> Array:
+    """Solve the 2 x 2 systems of all rows, whose matrices are moments of the slopes."""
+    zeroth, first, second = slopes.sum(axis=1), slopes @ values, slopes @ values**2
+    zeroth, second = zeroth + _LEAST_SLOPE, second + _LEAST_SLOPE
+    determinant = zeroth * second - first**2
+    sums, means = right[:, 0], right[:, 1]
+    solved = np.stack([second * sums - first * means, zeroth * means - first * sums], axis=1)
+    result: Array = solved / determinant[:, None]
+    return result
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with what its gradient needs.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Those of the table, with the balance of the rows taken into the logits.
+    levels : array of shape (K, N)
+        Where each entry lies between the least and the largest of its column.
+    least : array of shape (N,)
+    shape : Shape
+    """
+
+    parameters: Parameters
+    levels: Array
+    least: Array
+    shape: Shape
+
+    @property
+    def probabilities(self) -> Array:
+        """The rows, of shape (K, N)."""
+        return self.least * (1.0 + math.expm1(self.shape.epsilon) * self.levels)
+
+    @property
+    def slopes(self) -> Array:
+        """The derivatives of the entries in their logits."""
+        return self.least * math.expm1(self.shape.epsilon) * self.levels * (1.0 - self.levels)
+
+    def gradient(self, by_rows: Array) -> Gradient:
+        """Return the gradient in the parameters, given that in the probabilities.
+
+        What would change the sum or the mean of a row is taken out of it first.
+        """
+        slopes, values = self.slopes, self.shape.outputs
+        pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
+        shared = _solve(slopes, values, pulls)
+        free = by_rows - shared[:, :1] - shared[:, 1:] * values
+        by_least = (self.probabilities / self.least * free).sum(axis=0)
+        total = float(self.least.sum())
+        by_total = float(by_least @ self.least) / total
+        place = float(special.expit(self.parameters.total[0]))
+        return (
+            slopes * free,
+            self.least * (by_least - by_total),
+            np.array([by_total * -math.expm1(-self.shape.epsilon) * place * (1.0 - place)]),
+        )
