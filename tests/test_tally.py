@@ -109,6 +109,14 @@ def test_by_attribute_refuses_what_does_not_match(five_outputs: TableMechanism) 
         no.Tally.by_attribute(five_outputs, [2], [0], 2)
 
 
+def test_a_long_list_may_stand_beside_an_array(five_outputs: TableMechanism) -> None:
+    rng = np.random.default_rng(4)
+    attributes, reports = rng.integers(0, 3, 100_000), rng.integers(0, 5, 100_000)
+    expected = no.Tally.by_attribute(five_outputs, attributes, reports, 3)
+    assert no.Tally.by_attribute(five_outputs, attributes.tolist(), reports, 3) == expected
+    assert no.Tally.by_attribute(five_outputs, attributes, reports.tolist(), 3) == expected
+
+
 def test_large_arrays_are_counted_in_parts(five_outputs: TableMechanism) -> None:
     rng = np.random.default_rng(3)
     reports = rng.integers(0, 5, (3, 200_000), dtype=np.uint8).T

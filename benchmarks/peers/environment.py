@@ -19,7 +19,9 @@ _PIP = (
     "--no-deps",
     "--disable-pip-version-check",
     "--retries=1",
+    "--timeout=5",  # without an index all of them are tried in vain
 )
+_PATIENCE = 600  # seconds
 
 
 def python() -> Path:
@@ -43,7 +45,12 @@ def _names() -> list[str]:
 
 
 def _install(program: Path, *what: str) -> bool:
-    done = subprocess.run([str(program), *_PIP, *what], capture_output=True, text=True, timeout=600)
+    command = [str(program), *_PIP, *what]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        _say(f"{what[-1]}: not installed after {_PATIENCE} s")
+        return False
     if done.returncode:
         _say(f"{what[-1]}: {(done.stderr.splitlines() or ['failed'])[-1]}")
     return done.returncode == 0

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 Task = tuple[int, Callable[[], object]]
 EPSILON = 1.0
 BINS = 64
+SIZES = (100_000, 1_000_000)  # reports that an estimate is made from
 
 
 @dataclass(frozen=True)
@@ -30,19 +32,24 @@ class Data:
     reports: list[int]
 
 
+def estimates(task: str, data: Data, action: Callable[[list[int]], object]) -> dict[str, Task]:
+    """Return one task for every number of reports."""
+    return {f"{task} {size}": (1, partial(action, data.reports[:size])) for size in SIZES}
+
+
 def pure_ldp(data: Data) -> dict[str, Task]:
     """Direct encoding, one value a call; the server counts one report a call."""
     oracle = import_module("pure_ldp.frequency_oracles.direct_encoding")
     client = oracle.DEClient(EPSILON, BINS, index_mapper=int)
 
-    def estimate() -> object:
+    def estimate(reports: list[int]) -> object:
         server = oracle.DEServer(EPSILON, BINS, index_mapper=int)
-        server.aggregate_all(data.reports)
+        server.aggregate_all(reports)
         return server.estimate_all(range(BINS), suppress_warnings=True)
 
     return {
         "privatize": (len(data.bins), lambda: [client.privatise(value) for value in data.bins]),
-        "estimate": (1, estimate),
+        **estimates("estimate", data, estimate),
     }
 
 
@@ -54,8 +61,8 @@ def multi_freq_ldpy(data: Data) -> dict[str, Task]:
             len(data.bins),
             lambda: [oracle.GRR_Client(v, BINS, EPSILON) for v in data.bins],
         ),
-        "estimate": (1, lambda: oracle.GRR_Aggregator_MI(data.reports, BINS, EPSILON)),
-        "likelihood": (1, lambda: oracle.GRR_Aggregator_IBU(data.reports, BINS, EPSILON)),
+        **estimates("estimate", data, lambda r: oracle.GRR_Aggregator_MI(r, BINS, EPSILON)),
+        **estimates("likelihood", data, lambda r: oracle.GRR_Aggregator_IBU(r, BINS, EPSILON)),
     }
 
 
@@ -65,7 +72,7 @@ def ldp_toolbox(data: Data) -> dict[str, Task]:
     oracle = module.GeneralizedRandomizedResponse(BINS, EPSILON)
     return {
         "privatize": (len(data.bins), lambda: [oracle.obfuscate(value) for value in data.bins]),
-        "estimate": (1, lambda: oracle.estimate(data.reports)),
+        **estimates("estimate", data, oracle.estimate),
     }
 
 
@@ -108,6 +115,8 @@ def main() -> None:
     for name, load in PEERS.items():
         try:
             tasks[name] = load(data)
+            for _, action in tasks[name].values():
+                action()  # compiles, and fails here if at all
             what = str(load.__doc__).splitlines()[0].rstrip(".")
             found[name] = {"version": version(name), "what": what, "tasks": sorted(tasks[name])}
         except Exception as error:  # noqa: BLE001 (whatever it is, it is reported)

@@ -71,7 +71,7 @@ class Tally:
         """Count reports of a mechanism."""
         check_channel(mechanism, *_NEEDED)
         counts = np.zeros(mechanism.n_cells, np.int64)
-        for part in _chunks(reports):
+        for (part,) in _chunks(reports):
             counts += np.bincount(mechanism.cells(part).reshape(-1), minlength=counts.size)
         return cls(mechanism.fingerprint, tuple(counts.tolist()))
 
@@ -108,7 +108,7 @@ class Tally:
             raise InvalidArgumentError("attributes", rule, np.shape(attributes))
         size = mechanism.n_cells
         counts = np.zeros(groups * size, np.int64)
-        for who, part in zip(_chunks(attributes), _chunks(reports), strict=True):
+        for who, part in _chunks(attributes, reports):
             place = _indexes("attributes", who, groups) * size
             place += mechanism.cells(part).reshape(-1)
             counts += np.bincount(place, minlength=counts.size)
@@ -177,14 +177,18 @@ class Tally:
         return cls(found["fingerprint"], tuple(counts))
 
 
-def _chunks(values: ArrayLike) -> Iterator[ArrayLike]:
-    """Cut a large array into parts: indexes are eight times as large as reports of one byte."""
-    if not isinstance(values, np.ndarray) or values.size <= _CHUNK:
-        yield values
+def _chunks(*columns: ArrayLike) -> Iterator[tuple[ArrayLike, ...]]:
+    """Cut large arrays of one shape into parts: indexes are eight times as large as their bytes.
+
+    Where one is not an array, what it holds is as large already, and all are left whole.
+    """
+    arrays = [column for column in columns if isinstance(column, np.ndarray)]
+    if len(arrays) < len(columns) or arrays[0].size <= _CHUNK:
+        yield columns
         return
-    flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
-    for start in range(0, values.size, _CHUNK):
-        yield flat[start : start + _CHUNK]
+    flat = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
+    for start in range(0, arrays[0].size, _CHUNK):
+        yield tuple(part[start : start + _CHUNK] for part in flat)
 
 
 def _indexes(name: str, values: ArrayLike, size: int) -> NDArray[np.intp]:

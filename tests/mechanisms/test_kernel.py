@@ -71,6 +71,62 @@ def test_agreement_where_knots_share_a_bucket() -> None:
     assert out.tolist() == [table.draw(float(a), int(w)) for a, w in zip(x, words, strict=True)]
 
 
+def edge_words(kernel_shift: int, thresholds: list[int]) -> list[int]:
+    """Lower halves at every threshold and at both ends of the bucket that holds it."""
+    starts = [t >> kernel_shift << kernel_shift for t in thresholds]
+    edges = [*thresholds, *starts, *(s + (1 << kernel_shift) for s in starts)]
+    lows = {0, exact.SCALE - 1, *(e + d for e in edges for d in (-1, 0, 1))}
+    return sorted(low for low in lows if 0 <= low < exact.SCALE)
+
+
+@pytest.mark.parametrize("n_outputs", [2, 3, 16, 256])
+@pytest.mark.parametrize("shape", ["even", "random", "all but one weight is 1", "one is large"])
+@pytest.mark.parametrize("n_knots", [2, 3, 40])
+def test_agreement_at_the_ends_of_all_buckets(n_outputs: int, shape: str, n_knots: int) -> None:
+    """Tables that need not be private: the kernel must be right whatever the weights."""
+    rng = np.random.default_rng(n_outputs * n_knots)
+    shares = {
+        "even": np.ones((n_knots, n_outputs)),
+        "random": rng.dirichlet(np.full(n_outputs, 0.1), n_knots),
+        "all but one weight is 1": np.eye(n_outputs)[rng.integers(0, n_outputs, n_knots)],
+        "one is large": 1.0 + 1e5 * np.eye(n_outputs)[rng.integers(0, n_outputs, n_knots)],
+    }[shape]
+    shares /= shares.sum(axis=1, keepdims=True)
+    weights = np.maximum(1, shares * (exact.SCALE - n_outputs)).astype(np.int64)
+    weights[np.arange(n_knots), weights.argmax(axis=1)] += exact.SCALE - weights.sum(axis=1)
+    knots = np.array([-1.0, *np.sort(rng.uniform(-1.0, 1.0, n_knots - 2)), 1.0])
+    sums = np.cumsum(weights, axis=1)
+    lows = edge_words(32 - 8, sums.ravel().tolist()) + edge_words(32 - 12, sums.ravel().tolist())
+    words = rng.choice(np.array(lows, np.uint64), 3000)
+    words |= rng.choice(np.array([0, 1, 1 << 31, exact.SCALE - 1], np.uint64), 3000) << np.uint64(
+        32
+    )
+    x = rng.choice([*knots, *rng.uniform(-1.0, 1.0, 40)], 3000)
+    out = np.empty(3000, np.uint8)
+    TableKernel(knots, weights).draw(x, words, out)
+    rows = sums.tolist()
+    expected = [
+        exact.draw(knots.tolist(), rows, a, w)
+        for a, w in zip(x.tolist(), words.tolist(), strict=True)
+    ]
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize("gap", [5e-324, 1e-300, 2.0**-52])
+def test_agreement_where_knots_almost_coincide(gap: float) -> None:
+    knots = np.array([-1.0, 0.0, gap, 1.0])
+    weights = np.array([[3, 1], [2, 2], [2, 2], [1, 3]]) << 30
+    x = np.array([-1.0, -gap, -0.0, 0.0, gap, gap / 2.0, 2.0 * gap, 1.0] * 4)
+    words = np.repeat(np.array([0, exact.SCALE - 1], np.uint64), 16) << np.uint64(32)
+    words |= np.tile(np.repeat(np.array([0, 9 << 28], np.uint64), 8), 2)
+    out = np.empty(x.size, np.uint8)
+    with np.errstate(all="raise", under="ignore"):
+        TableKernel(knots, weights).draw(x, words, out)
+    rows = np.cumsum(weights, axis=1).tolist()
+    pairs = zip(x.tolist(), words.tolist(), strict=True)
+    assert out.tolist() == [exact.draw(knots.tolist(), rows, a, w) for a, w in pairs]
+
+
 @pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
 def test_chunking_is_invisible(five_outputs: TableMechanism, size: int) -> None:
     """The i-th value uses the i-th word, however the array is cut."""

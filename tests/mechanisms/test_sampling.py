@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ def keep_words(words_each: int) -> Any:
         out[:] = words.reshape(len(x), words_each)
 
     return draw
+
+
+def keep_none(*_: Array) -> None:
+    """Report nothing."""
 
 
 @pytest.mark.parametrize("words_each", [1, 2, 5])
@@ -113,6 +118,42 @@ def test_the_failure_of_any_thread_is_raised(threads: int) -> None:
 
     with pytest.raises(MemoryError):
         report(np.zeros(1 << 20), None, draw, np.dtype(np.uint8), clip=False, threads=threads)
+
+
+def test_no_thread_works_on_where_another_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def start_one(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    rng = np.random.default_rng(1)
+    with pytest.raises(RuntimeError, match="start new thread"):
+        report(np.zeros(1 << 22), rng, keep_none, np.dtype(np.uint8), clip=False, threads=3)
+    assert not started[0].is_alive()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_all_threads(threads: int) -> None:
+    class Interrupted(np.random.Generator):
+        fills = 0
+
+        def integers(self, *arguments: Any, **options: Any) -> Any:
+            self.fills += 1
+            if self.fills == 3:
+                raise KeyboardInterrupt
+            return super().integers(*arguments, **options)
+
+    rng = Interrupted(np.random.PCG64(1))
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        report(np.zeros(1 << 20), rng, keep_none, np.dtype(np.uint8), clip=False, threads=threads)
+    assert threading.active_count() == before
+    assert rng.fills < 10  # of 64 chunks
 
 
 @pytest.mark.parametrize("threads", [0, -1, 257, 1.5, None, True])

@@ -293,3 +293,12 @@ def test_the_largest_table(rng: np.random.Generator) -> None:
     reports = table.privatize(x)
     assert reports.max() > 200
     assert table.bits == 8
+
+
+@pytest.mark.parametrize("x", [0.3, [0.3, 0.2]])
+@pytest.mark.parametrize("threads", [0, True, 1.5])
+def test_threads_are_checked_for_one_number_too(
+    five_outputs: TableMechanism, x: Any, threads: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="threads must be"):
+        five_outputs.privatize(x, threads=threads)

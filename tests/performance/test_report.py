@@ -44,16 +44,29 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_a_peer_that_does_not_load_is_named(tmp_path: Path) -> None:
+def ask_worker(folder: Path) -> dict[str, dict[str, str]]:
+    """Return what the worker says of its peers, where they can come from `folder` only."""
     worker = Path(benchmarks.peers.__file__).with_name("worker.py")
     data = json.dumps({"values": [0.5], "bins": [1], "reports": [1]})
     done = subprocess.run(
         [sys.executable, "-S", str(worker)], input=data, capture_output=True, text=True,
-        check=True, timeout=60, cwd=tmp_path, env={},
+        check=True, timeout=60, cwd=folder, env={"PYTHONPATH": str(folder)},
     )  # fmt: skip
-    found = json.loads(done.stdout)
+    found: dict[str, dict[str, str]] = json.loads(done.stdout)
+    return found
+
+
+def test_a_peer_that_does_not_load_is_named(tmp_path: Path) -> None:
+    found = ask_worker(tmp_path)
     assert len(found) == 5
     assert all(facts["error"].startswith("ModuleNotFoundError") for facts in found.values())
+
+
+def test_a_peer_that_does_not_work_is_named_before_anything_is_measured(tmp_path: Path) -> None:
+    module = tmp_path / "diffprivlib" / "mechanisms.py"
+    module.parent.mkdir()
+    module.write_text("class Laplace:\n    def __init__(self, **_): pass\n")
+    assert "'randomise'" in ask_worker(tmp_path)["diffprivlib"]["error"]
 
 
 def test_the_page_says_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,13 +47,15 @@ class TableKernel:
 
     def _build_cells(self, knots: NDArray[np.float64]) -> None:
         self._left = knots[:-1].copy()
-        self._rise = SCALE / np.diff(knots)
+        with np.errstate(over="ignore"):  # knots may lie closer than 2^-990, as in plain Python
+            self._rise = SCALE / np.diff(knots)
         self._right = np.append(knots[1:-1], np.inf)
         # x + 3 rounds, so a bucket may receive numbers a little to the left of its edge
         edges = np.arange((1 << _CELL_BITS) + 2) * (2.0 / (1 << _CELL_BITS)) - 1.0
         first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
         last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
-        self._first_cell = np.clip(first, 0, len(knots) - 2)
+        # rows are shifted by 32 bits, so they need 64 where indexes have 32
+        self._first_cell = np.clip(first, 0, len(knots) - 2).astype(np.int64)
         self._cell_steps = int(np.max(np.clip(last, 0, len(knots) - 2) - self._first_cell))
         self._knots = knots
 
@@ -83,10 +85,11 @@ class TableKernel:
         result: NDArray[np.int64] = SCALE - np.take_along_axis(sums, last, axis=1)
         return result
 
-    def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.intp]:
+    def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.int64]:
         """Round every number to a neighbouring knot."""
         if self._cell_steps > _MOST_STEPS:
-            cell = np.searchsorted(self._knots, x, side="right") - 1
+            cell = np.searchsorted(self._knots, x, side="right").astype(np.int64, copy=False)
+            cell -= 1
             np.minimum(cell, len(self._knots) - 2, out=cell)
         else:
             # x + 3 lies in [2, 4]: the bits after its leading one count buckets
@@ -97,7 +100,8 @@ class TableKernel:
             for _ in range(self._cell_steps):
                 cell += x >= self._right.take(cell)
         position = x - self._left.take(cell)
-        position *= self._rise.take(cell)
+        with np.errstate(invalid="ignore", over="ignore"):
+            position *= self._rise.take(cell)
         cell += high.astype(np.float64) < position
         return cell
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from noutput._random import WordSource
 
-__all__ = ["fill", "report", "unit_array"]
+__all__ = ["check_threads", "fill", "report", "unit_array"]
 
 MAX_THREADS = 256
 
@@ -64,21 +64,30 @@ def fill(
     The i-th number gets the words from ``i * words_each`` on, whatever the chunks and however
     many threads there are.
     """
-    count = _checks.whole("threads", threads, 1, MAX_THREADS)
+    count = check_threads(threads)
     step = max(1, CHUNK // words_each)
     run = _Run(values, reports, word_source(rng), step, words_each)
     count = min(count, -(-values.size // step))
     helpers = [threading.Thread(target=run.work, args=(draw, clip)) for _ in range(count - 1)]
-    for helper in helpers:
-        helper.start()
-    run.work(draw, clip)
-    for helper in helpers:
-        helper.join()
+    try:
+        for helper in helpers:
+            helper.start()
+        run.work(draw, clip)
+    finally:
+        run.stop()  # an interrupt, or a thread that did not start, must not leave others at work
+        for helper in helpers:
+            if helper.ident is not None:
+                helper.join()
     try:
         if run.failures:  # every chunk before the first bad one was looked at
             raise run.failures[min(run.failures)]
     finally:
         run.failures.clear()  # a traceback must not keep the arrays alive
+
+
+def check_threads(threads: object) -> int:
+    """Return a number of threads, from 1 to 256."""
+    return _checks.whole("threads", threads, 1, MAX_THREADS)
 
 
 class _Run:
@@ -100,6 +109,11 @@ class _Run:
         self._starts = iter(range(0, values.size, step))
         self._lock = threading.Lock()
         self.failures: dict[int, BaseException] = {}
+
+    def stop(self) -> None:
+        """Hand out no more chunks."""
+        with self._lock:
+            self._starts = iter(range(0))
 
     def _next(self, words: NDArray[np.uint64]) -> tuple[int, NDArray[np.generic]] | None:
         """Return where the next chunk starts and its values, and fill its words."""

@@ -217,6 +217,7 @@ class TableMechanism:
         `rng` this is the keystream of AES-256 under a fresh key from the operating system.
         """
         if isinstance(x, float | int | np.number):
+            sampling.check_threads(threads)
             return self.draw(_checks.unit_value("x", x, clip=clip), _one_word(rng))
         dtype = np.dtype(np.uint8)
         return sampling.report(x, rng, self._kernel.draw, dtype, clip=clip, threads=threads)
