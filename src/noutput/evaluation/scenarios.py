@@ -124,6 +124,13 @@ MECHANISMS: Mapping[str, Entry] = MappingProxyType(
         "optimal-64": Entry(
             "optimal, N = 64", _designed(64, "worst", "optimal"), estimators=_BOTH, role="extra"
         ),
+        "distribution-64": Entry(
+            "N-output (distribution)",
+            _named("n-output-distribution", n_outputs=64),
+            unbiased=False,  # it is, but it is not meant for the mean
+            estimators=_BOTH,
+            role="extra",
+        ),
     }
 )
 """Every mechanism of the evaluation, in the order of legends and tables."""
