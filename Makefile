@@ -38,6 +38,7 @@ format: $(READY)
 
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
+	OMP_NUM_THREADS=1 $(BIN)/python tools/train_catalog.py
 
 # The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.
 bench: $(READY)
