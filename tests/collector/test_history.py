@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -15,6 +15,7 @@ from noutput.collector.archive import back_up
 from noutput.collector.services import Services
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Milestone, Store, Submission, UnavailableError
+from noutput.collector.store.sql import SqlStore
 from tests.collector.service import Clock
 
 
@@ -90,14 +91,37 @@ def test_the_same_milestone_twice_and_one_of_nothing_are_dropped(
 ) -> None:
     key = add(Services(store, Clock()), campaign, 30, rng)
     milestone = Milestone(0, 10, "2026-05-01T00:00:00Z", 90.0, 60.0, 120.0)
-    store.add_history(key, [milestone])
-    store.add_history(key, [milestone])
-    store.add_history(key + 1, [milestone])
-    store.add_history(key, [])
+    store.add_history(key, [milestone], {})
+    store.add_history(key, [milestone], {})
+    store.add_history(key + 1, [milestone], {})
+    store.add_history(key, [], {})
     assert store.history(key) == [milestone]
     assert store.history(key + 1) == []
     store.delete(campaign.id)
     assert store.history(key) == []
+
+
+def test_two_processes_at_the_same_moment(
+    database: str, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = open_store(database), open_store(database)
+    one, two = Services(first, Clock()), Services(second, Clock())
+    key = add(one, campaign, 300, rng)
+    seen = first.history
+
+    def slow(number: int) -> list[Milestone]:
+        known = seen(number)
+        monkeypatch.undo()
+        add(two, campaign, 15, rng)
+        two.recorder.look()  # meanwhile, with five more reports on each attribute
+        return known
+
+    monkeypatch.setattr(first, "history", slow)
+    one.recorder.look()
+    found = first.history(key)
+    assert [(each.attribute, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
+    first.close()
+    second.close()
 
 
 def test_it_looks_by_itself_and_outlives_an_outage(
@@ -151,17 +175,19 @@ def test_a_backup_has_the_history(
 
 
 def test_a_database_of_the_first_version_gets_a_history(
-    tmp_path: Path, campaign: Campaign, rng: np.random.Generator
+    database: str, campaign: Campaign, rng: np.random.Generator
 ) -> None:
-    path = tmp_path / "old.db"
-    open_store(str(path)).close()
-    with sqlite3.connect(path) as old:
-        old.execute("DROP TABLE history")
-        old.execute("UPDATE noutput_schema SET version = 1")
+    old = open_store(database)
+    key = add(Services(old, Clock()), campaign, 300, rng)
+    assert isinstance(old, SqlStore)
+    with old._write() as connection:  # as it was before there was a history
+        connection.execute(text("DROP TABLE history"))
+        connection.execute(text("UPDATE noutput_schema SET version = 1"))
     old.close()
-    store = open_store(str(path))
+    store = open_store(database)
     services = Services(store, Clock())
-    key = add(services, campaign, 300, rng)
+    assert store.totals() == {key: 300}
+    services.directory.all()
     services.recorder.look()
     assert len(store.history(key)) == 3
     store.close()

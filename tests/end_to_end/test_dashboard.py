@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import urllib.request
@@ -13,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Campaign
+from noutput.campaign import Attribute, Campaign
 from noutput.collector.simulation import send_reports, simulate_people
 from tests.collector.conftest import make_campaign
 from tests.collector.process import Running, running
@@ -97,7 +98,7 @@ def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, serve
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/secret")
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[name={name}]", VALUE)
+            page.fill(f"[data-attribute={name}]", VALUE)
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("Your report is number")
         shown = page.locator("#try-report").text_content()
@@ -105,7 +106,7 @@ def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, serve
         page.click("text=Send this report")
         expect(page.locator("#try-sent")).to_have_text("Sent and counted. Thank you.")
         assert visitor.posts() == [(f"{server.url}/campaigns/secret/reports", shown)]
-        page.fill("[name=minutes]", "7")
+        page.fill("[data-attribute=minutes]", "7")
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("answered before")
         assert page.locator("#try-report").text_content() == shown
@@ -120,13 +121,49 @@ def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> Non
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/busy")
         page.click("text=Make my report")
-        assert page.locator("[name=minutes]:invalid").count() == 1
+        assert page.locator("[data-attribute=minutes]:invalid").count() == 1
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[name={name}]", "1")
+            page.fill(f"[data-attribute={name}]", "1")
         page.route("**/campaigns/busy", lambda route: route.fulfill(status=404, body="{}"))
         visitor.allowed = ("404",)
         page.click("text=Make my report")
         expect(page.locator("#try-error")).to_contain_text("The server refused")
+
+
+def test_fields_may_be_called_as_a_form_calls_its_own(browser: Browser, server: Running) -> None:
+    names = ("length", "hidden", "dataset")
+    attributes = tuple(Attribute(name, "", 0, 10) for name in names)
+    campaign = dataclasses.replace(make("names"), attributes=attributes)
+    call(server, "/campaigns", campaign.to_json())
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/names")
+        for name in names:
+            page.fill(f"[data-attribute={name}]", "3")
+        page.click("text=Make my report")
+        expect(page.locator("#try-says")).to_contain_text("Your report is number")
+
+
+def test_a_collector_that_is_away_is_told_calmly(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url) as visitor:
+        visitor.allowed = ("ERR_FAILED",)  # the browser notes it too
+        page = visitor.go("/campaigns/busy")
+        before = page.locator("#reports").inner_text()
+        page.route("**/campaigns/busy", lambda route: route.abort())
+        notice = page.locator(".away")
+        expect(notice).to_contain_text("The collector does not answer.")
+        assert page.locator("#reports").inner_text() == before
+        page.unroute("**/campaigns/busy")
+        page.evaluate("dispatchEvent(new Event('online'))")
+        expect(notice).to_have_text("")
+
+
+def test_the_smallest_phone(browser: Browser, server: Running) -> None:
+    with visit(browser, server.url, (320, 640)) as visitor:
+        for path in PAGES.values():
+            visitor.allowed = ("404",)
+            page = visitor.go(path)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert page.locator(".brand").evaluate("each => each.offsetHeight") < 40
 
 
 def test_pointing_at_a_picture_explains_it(browser: Browser, server: Running) -> None:

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.access import Admin, Id, Shared  # noqa: TC001 (FastAPI reads them)
-from noutput.collector.auth import new_token
+from noutput.collector.auth import new_token, reading_id
 from noutput.collector.body import read_body
 from noutput.collector.models import (
     CampaignSummary,
@@ -139,8 +139,10 @@ async def create_token(request: Request, services: Shared, _: Admin) -> TokenCre
     tags=["administration"],
 )
 async def delete_token(token_id: Id, services: Shared, _: Admin) -> None:
-    """Make a token invalid."""
-    if "\0" in token_id or not await run_in_threadpool(services.store.delete_token, token_id):
+    """Make a token invalid, and the read token that browsers keep in an admin token's place."""
+    delete = services.store.delete_token
+    await run_in_threadpool(delete, reading_id(token_id))
+    if "\0" in token_id or not await run_in_threadpool(delete, token_id):
         raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -15,10 +16,11 @@ from noutput.collector.store.interface import Store, TokenRow
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["KINDS", "first_admin_token", "new_token", "recognize"]
+__all__ = ["KINDS", "first_admin_token", "new_token", "reading_id", "reading_token", "recognize"]
 
 KINDS: Final = ("admin", "read")
 _SHAPE = re.compile(r"Bearer +noutput_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII | re.IGNORECASE)
+_READING = b"noutput read token of "
 _NOBODY = TokenRow("", "", None, secrets.token_bytes(16), secrets.token_bytes(32), "")
 
 
@@ -47,6 +49,36 @@ def first_admin_token(store: Store, now: datetime) -> str | None:
     """Return an admin token where the database has none, and None ever after."""
     token, row = new_token("admin", None, now)
     return token if store.add_token(row, first=True) else None
+
+
+def reading_id(admin_id: str) -> str:
+    """Return the id of the read token that belongs to an admin token."""
+    return hashlib.sha256(_READING + admin_id.encode()).hexdigest()[:12]
+
+
+def reading_token(store: Store, admin: str, now: datetime) -> str:
+    """Return a token that may read what an admin token may, and nothing else.
+
+    Parameters
+    ----------
+    store : Store
+    admin : str
+        A valid admin token.
+    now : datetime
+
+    Guarantees
+    ----------
+    An admin token has one such token, however often it is asked for: its secret is a keyed hash
+    of the admin token's, from which that cannot be found. It ends with the admin token.
+    """
+    _, admin_id, secret = admin.split("_", 2)
+    digest = hmac.digest(secret.encode(), _READING, "sha256")
+    derived = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    name, salt = reading_id(admin_id), secrets.token_bytes(16)
+    if store.token(name) is None:
+        row = TokenRow(name, "read", None, salt, _digest(salt, derived), format_instant(now))
+        store.add_token(row)
+    return f"noutput_{name}_{derived}"
 
 
 def recognize(store: Store, header: str | None) -> TokenRow | None:

@@ -9,12 +9,17 @@ from noutput.collector.limits import RateLimiter
 from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from noutput.collector.services import Services
 
 __all__ = ["Guard"]
 
+# What an answer that is no page is sent with: it must not be run, drawn or framed as one.
+_PLAIN = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+]
 _REPORTS = re.compile("/campaigns/([^/]+)/reports")
 
 
@@ -50,6 +55,7 @@ class Guard:
                 scope["path_params"] = {"id": found[1]}
                 await self._reports(scope, receive, send)
                 return
+            send = _guarded(send)
         await self._app(scope, receive, send)
 
     async def _refuse(self, seconds: int, send: Send) -> None:
@@ -60,7 +66,21 @@ class Guard:
             (b"content-type", PROBLEM_TYPE.encode()),
             (b"content-length", b"%d" % len(content)),
             (b"retry-after", b"%d" % seconds),
+            *_PLAIN,
         ]
         start = {"type": "http.response.start", "status": problem.status, "headers": headers}
         await send(start)
         await send({"type": "http.response.body", "body": content})
+
+
+def _guarded(send: Send) -> Send:
+    """Put the policy on every answer that has none of its own."""
+
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", ()))
+            if all(name != _PLAIN[0][0] for name, _ in headers):
+                message = {**message, "headers": [*headers, *_PLAIN]}
+        await send(message)
+
+    return wrapped

@@ -44,8 +44,9 @@ class Recorder:
     -----
     A milestone is kept where the reports on an attribute have grown by a tenth since the last,
     and by ten at least: up to a billion reports that are about 200 rows. The process that counts
-    reports looks after them, also while nobody watches; several processes agree because each
-    looks into the database before it writes. Without new reports nothing is read or written.
+    reports looks after them, also while nobody watches; several processes agree because the
+    database keeps a milestone only after the one that its writer saw. Without new reports
+    nothing is read or written.
 
     Guarantees
     ----------
@@ -104,8 +105,9 @@ class Recorder:
         found = tallies(entry, self._store.counts(entry.key))
         if not self._due(entry, found):
             return
-        for each in self._store.history(entry.key):  # another process may have been faster
-            self._last[entry.key, each.attribute] = each.reports
+        last = {each.attribute: each.reports for each in self._store.history(entry.key)}
+        for place, reports in last.items():  # another process may have been faster
+            self._last[entry.key, place] = reports
         now = format_instant(self._clock())
         milestones: list[Milestone] = []
         for place in self._due(entry, found):
@@ -114,7 +116,7 @@ class Recorder:
             mean = estimate_mean(entry.mechanism, found[place], bounds)
             total = found[place].total
             milestones.append(Milestone(place, total, now, mean.value, *mean.interval(LEVEL)))
-        self._store.add_history(entry.key, milestones)
+        self._store.add_history(entry.key, milestones, last)
         for each in milestones:
             self._last[entry.key, each.attribute] = each.reports
 

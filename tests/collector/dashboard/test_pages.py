@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -260,6 +261,21 @@ def test_an_admin_token_stays_out_of_the_browser(service: Service, campaign: Cam
             assert problem(refused) == (401, "token-required")
 
 
+def test_an_admin_token_has_one_token_for_reading_that_ends_with_it(
+    service: Service, campaign: Campaign
+) -> None:
+    service.create(campaign)
+    made = service.call("POST", "/tokens", json={"kind": "admin"}, headers=service.admin).json()
+    cookies = {sign_in(service, made["token"]).headers["set-cookie"] for _ in range(3)}
+    assert len(cookies) == 1
+    assert len(service.store.tokens()) == 3  # two for administration, and one to read
+    jar = {"Cookie": cookies.pop().partition(";")[0]}
+    assert service.call("GET", f"{PAGE}/estimates", headers=jar).status_code == 200
+    gone = service.call("DELETE", f"/tokens/{made['id']}", headers=service.admin)
+    assert gone.status_code == 204
+    assert problem(service.call("GET", f"{PAGE}/estimates", headers=jar)) == (401, "token-required")
+
+
 def test_a_token_for_another_campaign(service: Service, campaign: Campaign) -> None:
     service.create(campaign)
     jar = {"Cookie": f"noutput_token={read_token(service, 'another')}"}
@@ -301,6 +317,63 @@ def test_a_campaign_that_is_not_open(service: Service, public: Campaign) -> None
     assert "takes no answers any more" in page.text
     assert "It would have taken" in page.text
     assert not [tag for tag, attributes in page.tags if "data-poll" in attributes]
+
+
+@pytest.mark.parametrize("target", ["1e-200", "5e-324", "1e-9", "1e300", "0", "-1", "nan", "x"])
+def test_any_target_gets_an_answer(service: Service, public: Campaign, target: str) -> None:
+    fill(service, public, 200)
+    page = read(get(service, f"{PAGE}?target={target}"))
+    hopeless = target in ("1e-200", "5e-324", "1e-9")
+    assert ("more reports than there are people" in page.text) is hopeless
+
+
+@pytest.mark.parametrize(
+    "bounds", [(0.0, 1e-9), (-5e-9, 1e-9), (-1e12, 1e12), (-40.0, -30.0), (1e15, 1e15 + 1.0)]
+)
+def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> None:
+    attributes = (Attribute("length", "", *bounds),)
+    campaign = dataclasses.replace(make_campaign(public=True, outputs=8), attributes=attributes)
+    service.create(campaign)
+    fill(service, campaign, 200)
+    service.app.services.recorder.look()
+    page = read(get(service, PAGE))
+    assert "0.0000000000" not in page.text
+    for export in ("estimates", "estimates.csv", "distribution.svg"):
+        assert service.call("GET", f"{PAGE}/{export}").status_code == 200
+
+
+def test_every_attribute_has_bins_of_round_width(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    fill(service, campaign, 300)
+    for name, step in (("minutes", "10 min"), ("rides", "0.5"), ("cost", "2.5 USD")):
+        page = read(get(service, f"{PAGE}?attribute={name}"))
+        assert f"Share of people in steps of {step}." in page.text
+
+
+def test_the_past_goes_forward_where_the_clock_did_not(service: Service, public: Campaign) -> None:
+    for hours in (3, 0, 1):
+        service.clock.now = datetime(2026, 5, 1, hours, tzinfo=UTC)
+        fill(service, public, 300)
+        service.app.services.recorder.look()
+    text = re.search(r'id="history-data".*?json">(.*?)</script>', get(service, PAGE).text)
+    assert text is not None
+    instants = json.loads(text[1])["at"]
+    assert len(instants) == 4
+    assert instants == sorted(instants)
+
+
+def test_every_answer_forbids_scripts(service: Service, public: Campaign) -> None:
+    paths = ("/", PAGE, "/sign-in", "/static/style.css", "/static/none", "/none", "/health",
+             "/campaigns", f"{PAGE}/estimates", f"{PAGE}/estimates.csv", "/openapi.json",
+             "/static/../assets.py", "/static/%2e%2e/assets.py", "/campaigns/none")  # fmt: skip
+    for path in paths:
+        for accept in (HTML, {"Accept": "*/*"}):
+            answer = service.call("GET", path, headers=accept)
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert "unsafe" not in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+    assert public.id
 
 
 def test_exports(service: Service, public: Campaign) -> None:

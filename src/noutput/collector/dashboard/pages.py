@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from noutput import __version__
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.assets import templates
 
@@ -59,8 +60,8 @@ def page(
 
 
 def tag_of(*parts: object) -> str:
-    """Return a short text that is another one where any part is."""
-    return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"'
+    """Return a short text that is another one where any part is, or the version of the pages."""
+    return f'"{hashlib.sha256(repr((__version__, parts)).encode()).hexdigest()[:24]}"'
 
 
 def unchanged(request: Request, tag: str) -> Response | None:

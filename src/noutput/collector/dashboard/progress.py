@@ -54,6 +54,8 @@ def next_target(half_width: float) -> float:
     >>> next_target(1.6), next_target(0.013), next_target(900.0)
     (1.0, 0.01, 500.0)
     """
+    if half_width == 0.0:  # bounds so close that their numbers cannot tell an interval's ends apart
+        return 0.0
     power: float = 10.0 ** math.floor(math.log10(half_width))
     for step in (5.0, 2.0, 1.0, 0.5):
         if step * power <= 0.8 * half_width:
@@ -88,6 +90,7 @@ def outlook(half_width: float, reports: int, target: float, rate: float | None) 
     >>> outlook(2.0, 1000, 1.0, 10.0)
     Outlook(target=1.0, more=3000.0, seconds=300.0)
     """
-    more = max(0.0, reports * (half_width / target) ** 2 - reports)
+    ratio = half_width / target if half_width else 0.0
+    more = max(0.0, reports * ratio * ratio - reports)  # infinite for the smallest targets
     seconds = 0.0 if more == 0.0 else more / rate if rate else None
     return Outlook(target, more, seconds)

@@ -25,6 +25,7 @@ from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view
+from noutput.collector.estimates import tallies
 from noutput.collector.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ async def campaign_page(
     if not may_read(token, entry):
         promise = await run_in_threadpool(privacy, entry)
         return await run_in_threadpool(page, "private.html", {**values, "privacy": promise})
-    content = await _estimates(services, entry)
+    place = _place(request, entry)
+    content = await _estimates(services, entry, place)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
     tag = tag_of(content, path, token, moment)
     same = unchanged(request, tag)
@@ -82,22 +84,21 @@ async def campaign_page(
 
     def render() -> Response:
         found = json.loads(content)
-        place = _place(request, entry)
+        counted = [tally.total for tally in tallies(entry, services.store.counts(entry.key))]
         known = [each for each in services.store.history(entry.key) if each.attribute == place]
         target = _positive(request.query_params.get("target"))
-        view = attribute_view(
-            entry, found["attributes"][place], known, found["reports"], target, now
-        )
+        mine = found["attributes"][place]
+        view = attribute_view(entry, mine, known, counted[place], sum(counted), target, now)
         more = {"found": found, "view": view, "privacy": privacy(entry)}
         return page("campaign.html", {**values, **more}, tag=tag)
 
     return await run_in_threadpool(render)
 
 
-async def _estimates(services: Services, entry: Entry) -> bytes:
-    """Return the estimates in bins of which four together have a round width."""
-    first = entry.campaign.attributes[0]
-    bins = 4 * round_bins(first.lower, first.upper)
+async def _estimates(services: Services, entry: Entry, place: int = 0) -> bytes:
+    """Return the estimates in bins of which four together have a round width for an attribute."""
+    attribute = entry.campaign.attributes[place]
+    bins = 4 * round_bins(attribute.lower, attribute.upper)
     return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
 
 
@@ -135,8 +136,9 @@ async def export_svg(
     """Return the picture of an attribute's distribution."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await _estimates(services, entry)
-    found = json.loads(content)["attributes"][_place(request, entry)]
+    place = _place(request, entry)
+    content = await _estimates(services, entry, place)
+    found = json.loads(content)["attributes"][place]
     if found["distribution"] is None:
         raise ProblemError("not-found", "there are too few reports for a picture")
     heading = f"{entry.campaign.question} ({found['reports']:,} private reports)"

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.access import COOKIE
-from noutput.collector.auth import new_token, recognize
+from noutput.collector.auth import reading_token, recognize
 from noutput.collector.body import read_body
 from noutput.collector.problems import ProblemError
 
@@ -61,7 +61,7 @@ async def token_to_keep(services: Services, text: str) -> str | None:
 
     Notes
     -----
-    An admin token is not kept in a browser: a new read token for all campaigns takes its place.
+    An admin token is not kept in a browser: its read token for all campaigns takes its place.
     """
     given = text.strip()
     row = await run_in_threadpool(recognize, services.store, f"Bearer {given}")
@@ -69,9 +69,7 @@ async def token_to_keep(services: Services, text: str) -> str | None:
         return None
     if row.kind != "admin":
         return given
-    token, made = new_token("read", None, services.clock())
-    await run_in_threadpool(services.store.add_token, made)
-    return token
+    return await run_in_threadpool(reading_token, services.store, given, services.clock())
 
 
 def keep(request: Request, response: Response, token: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttributeView", "Figure", "attribute_view"]
 
+_PEOPLE = 1e10  # more than live on Earth
 _QUANTILES = {
     0.05: "5% are below",
     0.25: "25% are below (lower quartile)",
@@ -101,6 +103,7 @@ def attribute_view(
     entry: Entry,
     estimate: dict[str, Any],
     milestones: Sequence[Milestone],
+    counted: int,
     total: int,
     target: float | None,
     now: datetime,
@@ -114,8 +117,8 @@ def attribute_view(
         One attribute of the estimates.
     milestones : sequence of Milestone
         Of this attribute.
-    total : int
-        Reports on all attributes.
+    counted, total : int
+        Reports on this attribute and on all, at this moment: the estimate may be some seconds old.
     target : float, optional
         The wanted half width of the interval of the mean; a round number if not given.
     now : datetime
@@ -123,8 +126,8 @@ def attribute_view(
     unit, label = estimate["unit"], estimate["name"].replace("_", " ")
     reports = estimate["reports"]
     is_open = entry.is_open(now)
-    rate = current_rate(milestones, reports, now) if is_open else None
-    together = None if rate is None else words.rate(rate * total / max(reports, 1))
+    rate = current_rate(milestones, counted, now) if is_open else None
+    together = None if rate is None else words.rate(rate * total / max(counted, 1))
     if estimate["mean"] is None:
         return AttributeView(estimate, label, unit, together)
     mean = estimate["mean"]
@@ -175,6 +178,8 @@ def _goal(
     found = outlook(half, reports, target, rate)
     if found.more == 0.0:
         return "This is reached."
+    if found.more > _PEOPLE:
+        return "It takes more reports than there are people."
     needed = f"about {words.count(found.more)} more reports"
     if not entry.is_open(now):
         return f"It would have taken {needed}."
@@ -198,7 +203,9 @@ def _history(
     rows.append((now.timestamp(), estimate["reports"], mean["value"], *mean["interval"]))
     columns = zip(*(row for row in rows if all(map(math.isfinite, row))), strict=True)
     names = ("at", "reports", "mean", "low", "high")
-    return {**dict(zip(names, map(list, columns), strict=True)), "target": target}
+    found = dict(zip(names, map(list, columns), strict=True))
+    found["at"] = list(accumulate(found["at"], max))  # a clock may have been set back
+    return {**found, "target": target}
 
 
 def _rows(milestones: Sequence[Milestone]) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
 __all__ = [
@@ -192,8 +192,14 @@ class Store(Protocol):
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
 
-    def add_history(self, key: int, milestones: Sequence[Milestone]) -> None:
-        """Keep milestones of a campaign; those of a campaign that is gone are dropped."""
+    def add_history(
+        self, key: int, milestones: Sequence[Milestone], last: Mapping[int, int]
+    ) -> None:
+        """Keep milestones of a campaign, where nobody else has added any meanwhile.
+
+        `last` has the reports of the newest milestone of every attribute that the caller knows.
+        Those of a campaign that is gone are dropped.
+        """
 
     def history(self, key: int) -> list[Milestone]:
         """Return all milestones of a campaign, by attribute and number of reports."""
@@ -205,7 +211,7 @@ class Store(Protocol):
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
-        """Keep a token; with `first`, only where there is no admin token yet."""
+        """Keep a token, unless one has its id; with `first`, only the first admin token."""
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""

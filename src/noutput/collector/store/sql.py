@@ -26,7 +26,7 @@ from noutput.collector.store.interface import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["SqlStore"]
 
@@ -52,7 +52,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _lock_schema(self, connection: Connection) -> None:
-        """Let one process at a time bring the tables up to date."""
+        """Let one process at a time do what depends on all rows of a table, until the commit."""
 
     @abstractmethod
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
@@ -159,10 +159,19 @@ class SqlStore(ABC):
         with self._read() as connection:
             return {key: int(total) for key, total in connection.execute(query) if total}
 
-    def add_history(self, key: int, milestones: Sequence[Milestone]) -> None:
-        """Keep milestones of a campaign; those of a campaign that is gone are dropped."""
-        with suppress(IntegrityError), self._write() as connection:  # gone, or noted by another
-            self._add_history(connection, key, milestones)
+    def add_history(
+        self, key: int, milestones: Sequence[Milestone], last: Mapping[int, int]
+    ) -> None:
+        """Keep milestones of a campaign, where nobody else has added any meanwhile."""
+        with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
+            self._lock_schema(connection)
+            newest = {each.attribute: each.reports for each in self._history(connection, key)}
+            fresh = [
+                each
+                for each in milestones
+                if newest.get(each.attribute, 0) == last.get(each.attribute, 0)
+            ]
+            self._add_history(connection, key, fresh)
 
     def _add_history(
         self, connection: Connection, key: int, milestones: Sequence[Milestone]
@@ -226,9 +235,9 @@ class SqlStore(ABC):
         connection.execute(insert(schema.counts), cells)
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
-        """Keep a token; with `first`, only where there is no admin token yet."""
+        """Keep a token, unless one has its id; with `first`, only the first admin token."""
         table = schema.tokens
-        with self._write() as connection:
+        with suppress(IntegrityError), self._write() as connection:
             if first:
                 self._lock_schema(connection)
                 known = select(func.count()).select_from(table).where(table.c.kind == "admin")
@@ -236,7 +245,8 @@ class SqlStore(ABC):
                     return False
             values = dict(zip(TokenRow.__slots__, astuple(row), strict=True))
             connection.execute(insert(table).values(values))
-        return True
+            return True
+        return False
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""

@@ -48,6 +48,8 @@ if (readout) {
   const button = document.getElementById("export-png");
   button.hidden = false;
   button.addEventListener("click", () =>
-    savePng(document.getElementById("export-svg").href, button.dataset.name),
+    savePng(document.getElementById("export-svg").href, button.dataset.name).catch(() => {
+      readout.textContent = "The picture cannot be made now: the collector does not answer.";
+    }),
   );
 }

@@ -52,6 +52,10 @@ function say(plot) {
     `from ${reports[i].toLocaleString("en")} reports.`;
 }
 
+/** One point has no line through it: it is drawn as a dot, with room on both sides. */
+const isLone = ({ at }) => at.length < 2;
+let wasLone = false;
+
 function draw() {
   chart?.destroy();
   place.hidden = false;
@@ -61,7 +65,7 @@ function draw() {
   ].map(color);
   const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
   const axis = { stroke: muted, font, ticks: { show: false } };
-  const lone = found.at.length < 2;
+  const lone = isLone(found);
   const hidden = { points: { show: false } };
   const edge = { ...hidden, stroke: "transparent", width: 0 };
   const wanted = { ...hidden, stroke: mark, width: 1.5, dash: [2, 5] };
@@ -96,13 +100,18 @@ function draw() {
     ],
     hooks: { setCursor: [say] },
   };
+  wasLone = lone;
   chart = new uPlot(options, columns(found), place);
 }
 
 if (place) {
   draw();
   addEventListener("themechange", draw);
-  addEventListener("pagechange", () => chart.setData(columns(data())));
+  addEventListener("pagechange", () => {
+    const found = data();
+    if (isLone(found) === wasLone) chart.setData(columns(found));
+    else draw();
+  });
   new ResizeObserver(() => {
     if (place.clientWidth !== chart.width) {
       chart.setSize({ width: place.clientWidth, height: HEIGHT });

@@ -7,6 +7,12 @@ let wait = seconds;
 let tag = null;
 let timer = 0;
 
+/** A line that appears while the collector is away, with the time of what the page shows. */
+const notice = document.createElement("p");
+notice.className = "away";
+notice.setAttribute("role", "status");
+let seen = new Date();
+
 function replace(fresh) {
   if (document.querySelector("[data-reload]") && !fresh.querySelector("[data-reload]")) {
     location.reload(); // the page has more parts now
@@ -36,14 +42,22 @@ async function turn() {
   try {
     await look();
     wait = seconds;
+    seen = new Date();
+    notice.textContent = "";
   } catch {
     wait = Math.min(2 * wait, LONGEST); // the collector is away; it need not be asked so often
+    notice.textContent =
+      `The collector does not answer. This is what it said at ${seen.toLocaleTimeString()}; ` +
+      "the page goes on by itself once it is back.";
   }
+  clearTimeout(timer); // somebody else may have asked meanwhile
   if (seconds) timer = setTimeout(turn, 1000 * wait);
 }
 
 if (seconds) {
   timer = setTimeout(turn, 1000 * seconds);
+  document.body.append(notice);
   document.addEventListener("visibilitychange", turn);
+  addEventListener("online", turn);
   addEventListener("looknow", turn);
 }

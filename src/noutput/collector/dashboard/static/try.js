@@ -81,6 +81,8 @@ if (form) {
   let client = null;
   let values = null;
   let isNew = false;
+  // Not by the name of a field: one called `length` or `hidden` would hide what a form has itself.
+  const input = (name) => form.querySelector(`[data-attribute="${name}"]`);
   const storage = {
     getItem: (key) => localStorage.getItem(key),
     setItem: (key, text) => {
@@ -94,7 +96,7 @@ if (form) {
     try {
       campaign ??= await fetchCampaign(address);
       values = Object.fromEntries(
-        campaign.attributes.map(({ name }) => [name, form.elements[name].valueAsNumber]),
+        campaign.attributes.map(({ name }) => [name, input(name).valueAsNumber]),
       );
       // Who asks for a report here agrees to the campaign's epsilon, which stands beside it.
       const epsilon = Math.max(campaign.epsilon, 1);
