@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["check_threads", "fill", "report", "unit_array"]
 
 MAX_THREADS = 256
+_SHARED_CHUNK = (
+    1 << 16
+)  # values: with smaller ones, threads wait for the interpreter's lock instead
 
 
 def report(
@@ -65,7 +68,7 @@ def fill(
     many threads there are.
     """
     count = check_threads(threads)
-    step = max(1, CHUNK // words_each)
+    step = max(1, _chunk(values.size, count) // words_each)
     run = _Run(values, reports, word_source(rng), step, words_each)
     count = min(count, -(-values.size // step))
     helpers = [threading.Thread(target=run.work, args=(draw, clip)) for _ in range(count - 1)]
@@ -88,6 +91,11 @@ def fill(
 def check_threads(threads: object) -> int:
     """Return a number of threads, from 1 to 256."""
     return _checks.whole("threads", threads, 1, MAX_THREADS)
+
+
+def _chunk(size: int, threads: int) -> int:
+    """Return how many values to draw at once, so that every thread has some of few."""
+    return CHUNK if threads == 1 else min(max(CHUNK, -(-size // threads)), _SHARED_CHUNK)
 
 
 class _Run:
