@@ -21,26 +21,26 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
 
 
 def rows() -> list[Row]:
-    found = []
+    found: list[Row] = []
     for name in FULL.figures:
         lines = (FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines()
         assert lines[0].startswith("# seed 1, runs 100, commit ")
-        for cells in csv.DictReader(lines[2:]):
-            if "figure" in cells:
-                found.append(
-                    Row(
-                        cells["figure"],
-                        cells["dataset"],
-                        cells["mechanism"],
-                        cells["estimator"],
-                        float(cells["epsilon"]),
-                        float(cells["value"]),
-                        float(cells["standard_error"]),
-                        int(cells["runs"]),
-                        float(cells["predicted"] or math.nan),
-                    )
-                )
+        found += [row_of(cells) for cells in csv.DictReader(lines[2:]) if "figure" in cells]
     return found
+
+
+def row_of(cells: dict[str, str]) -> Row:
+    return Row(
+        cells["figure"],
+        cells["dataset"],
+        cells["mechanism"],
+        cells["estimator"],
+        float(cells["epsilon"]),
+        float(cells["value"]),
+        float(cells["standard_error"]),
+        int(cells["runs"]),
+        float(cells["predicted"] or math.nan),
+    )
 
 
 def test_the_verdicts_follow_from_the_tables() -> None:
