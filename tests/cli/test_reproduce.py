@@ -44,6 +44,10 @@ def test_everything_is_written(made: tuple[Path, str]) -> None:
     assert {row["dataset"] for row in rows} == {"uniform", "spike"}
     found = json.loads((out / "metadata.json").read_text())
     assert found["runs"] == 2
+    assert found["command"] == (
+        "noutput reproduce example mean bits --quick --runs 2 --seed 1 "
+        "--dataset uniform --dataset spike"
+    )
     assert found["datasets"]["spike"]["people"] == 20_000
 
 

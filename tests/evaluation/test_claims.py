@@ -67,6 +67,13 @@ def test_the_lowest_variance() -> None:
     assert "not larger in 3 of 4 comparisons; the closest is PM at epsilon 1" in found.numbers[0]
 
 
+def test_a_lost_comparison_that_16_outputs_could_win_is_told() -> None:
+    rows = [*variances(1.0, 0.9), row("worst-case-variance", "optimal-16", 0.8, error=0.0)]
+    found = claims.lowest_variance(made_up(*rows))
+    assert found.verdict == FAILS
+    assert found.numbers[-1].startswith("in 4 of the 4 lost comparisons our optimal table")
+
+
 @pytest.mark.parametrize(("bound", "verdict"), [(0.97, HOLDS), (0.9, FAILS)])
 def test_sixteen_outputs(bound: float, verdict: str) -> None:
     found = claims.sixteen_outputs_suffice(made_up(*variances(1.0, 1.2, bound)))

@@ -16,6 +16,7 @@ behind it. The rules are fixed here, before any number is known:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -92,22 +93,31 @@ def _label(name: str) -> str:
 def lowest_variance(found: Results) -> Finding:
     """Compare computed variances; there is no noise in them."""
     rows = found.of("worst-case-variance")
-    numbers, agree, total = [], 0, 0
-    for role, names in (("baselines of the paper", _MEAN_BASELINES), ("others", _OTHERS)):
-        pairs = compare(rows, _WORST, names)
-        fine = [pair for pair in pairs if pair.ratio >= 1.0 - _SAME]
-        least = min(pairs, key=lambda pair: pair.ratio)
-        if role != "others":
-            agree, total = len(fine), len(pairs)
+    pairs = compare(rows, _WORST, _MEAN_BASELINES)
+    beaten = [pair for pair in pairs if pair.ratio < 1.0 - _SAME]
+    numbers = [
+        _closest("the paper's baselines", pairs),
+        _closest("Hybrid and PM-opt", compare(rows, _WORST, ("hybrid", "pm-opt"))),
+    ]
+    best = {row.epsilon: row.value for row in rows if row.mechanism == "optimal-16"}
+    near = [p for p in beaten if best.get(p.first.epsilon, math.inf) < p.second.value]
+    if near:
         numbers.append(
-            f"{role}: not larger in {len(fine)} of {len(pairs)} comparisons; the closest is "
-            f"{_label(least.second.mechanism)} at epsilon {least.second.epsilon:g}, with "
-            f"{least.ratio:.4f} times the variance"
+            f"in {len(near)} of the {len(beaten)} lost comparisons our optimal table with 16 "
+            "outputs is below the baseline, so 16 outputs can win there; whether a table of the "
+            "paper's form can is open, as its solver finds local optima only"
         )
-    return Finding(_judge(agree, total), tuple(numbers))
+    return Finding(_judge(len(pairs) - len(beaten), len(pairs)), tuple(numbers))
 
 
-_OTHERS = ("hybrid", "pm-opt")
+def _closest(name: str, pairs: list[Comparison]) -> str:
+    fine = sum(pair.ratio >= 1.0 - _SAME for pair in pairs)
+    least = min(pairs, key=lambda pair: pair.ratio)
+    return (
+        f"{name}: not larger in {fine} of {len(pairs)} comparisons; the closest is "
+        f"{_label(least.second.mechanism)} at epsilon {least.second.epsilon:g}, with "
+        f"{least.ratio:.4f} times the variance"
+    )
 
 
 def lowest_campaign_error(found: Results) -> Finding:
@@ -304,8 +314,8 @@ def bits_table(found: Results) -> Finding:  # noqa: ARG001 (nothing of it is sim
     same = [abs(counted[bits] - epsilon) <= 0.0151 for epsilon, bits in PAPER_BITS]
     right = [abs(needed[bits] - epsilon) <= 0.0151 for epsilon, bits in PAPER_BITS]
     listed = "; ".join(
-        f"{bits} bits: {epsilon:g} in the paper, {counted[bits]:g} by its count, {needed[bits]:g} "
-        "needed"
+        f"{bits} {'bit' if bits == 1 else 'bits'}: {epsilon:g} in the paper, {counted[bits]:g} by "
+        f"its count, {needed[bits]:g} needed"
         for epsilon, bits in PAPER_BITS
     )
     verdict = HOLDS if all(right) else PART if all(same) else FAILS
@@ -328,7 +338,7 @@ def sixteen_times_fewer_bits(found: Results) -> Finding:
     result = score(pairs)
     ahead = sum(_predicted(pair) < 1.0 - _SAME for pair in pairs)
     numbers = (
-        f"a report takes {min(bits.values())} to {max(bits.values())} bits against 64 for a float",
+        f"a report takes at most {max(bits.values())} bits, against 64 for a float",
         (
             f"error of the mean against PM and PM-sub: {result}; by theory larger in {ahead} of "
             f"{len(pairs)} comparisons"

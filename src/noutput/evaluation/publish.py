@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from noutput.evaluation import results, tables
 from noutput.evaluation.provenance import commit, versions
 from noutput.evaluation.report import Report, compose
+from noutput.evaluation.scenarios import command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def _write_metadata(outcome: Outcome, folder: Path) -> None:
     """Write what made the results; unlike the tables, it may differ between equal results."""
     scenario = outcome.scenario
     found = {
-        "command": ["noutput", *sys.argv[1:]],
+        "command": command(scenario),
         "commit": commit(),
         "computed_by_commits": sorted(name for name in outcome.commits if name),
         "versions": versions(),

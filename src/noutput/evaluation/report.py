@@ -24,7 +24,7 @@ from noutput.evaluation.document import (
 )
 from noutput.evaluation.figures import paper_rows
 from noutput.evaluation.provenance import versions
-from noutput.evaluation.scenarios import FIGURES, MECHANISMS
+from noutput.evaluation.scenarios import FIGURES, MECHANISMS, command
 
 if TYPE_CHECKING:
     from noutput.evaluation.claims import Claim, Finding
@@ -237,7 +237,6 @@ def _value(row: Row) -> str:
 
 
 def _setting(outcome: Outcome) -> list[Block]:
-    scenario = outcome.scenario
     blocks: list[Block] = [Heading(2, "How it was made")]
     if outcome.datasets:
         rows = tuple(
@@ -246,9 +245,8 @@ def _setting(outcome: Outcome) -> list[Block]:
         )
         blocks.append(Table(("dataset", "people", "attributes", "left out"), rows))
     made = ", ".join(f"{name} {version}" for name, version in versions().items())
-    command = f"`noutput reproduce --runs {scenario.runs} --seed {scenario.seed}`"
     source = "`metadata.json` has the commits and the fingerprints of all mechanisms."
-    return [*blocks, Items((*_METHOD, f"{command}; {made}; {source}"))]
+    return [*blocks, Items((*_METHOD, f"`{command(outcome.scenario)}`; {made}; {source}"))]
 
 
 _METHOD = (

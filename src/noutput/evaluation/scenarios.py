@@ -31,6 +31,7 @@ __all__ = [
     "Figure",
     "Scenario",
     "bound",
+    "command",
     "make",
 ]
 
@@ -220,3 +221,20 @@ FULL = Scenario()
 _FEW = (1.0, 2.0, 4.0)
 QUICK = replace(FULL, runs=5, epsilons=_FEW, curve=_FEW)
 """A first look that takes minutes: 5 runs at three epsilons."""
+
+
+def command(scenario: Scenario) -> str:
+    """Return the command that runs a scenario, wherever the data and the results are.
+
+    Examples
+    --------
+    >>> command(FULL)
+    'noutput reproduce --runs 100 --seed 1'
+    """
+    parts = ["noutput", "reproduce"]
+    parts += [] if scenario.figures == FULL.figures else scenario.figures
+    parts += ["--quick"] if scenario.epsilons == QUICK.epsilons else []
+    parts += ["--runs", str(scenario.runs), "--seed", str(scenario.seed)]
+    if scenario.datasets != FULL.datasets:
+        parts += [part for name in scenario.datasets for part in ("--dataset", name)]
+    return " ".join(parts)
