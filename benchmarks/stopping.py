@@ -101,7 +101,7 @@ def compare(thetas: dict[str, Array], rule: str, runs: int) -> dict[str, list[Ra
 @click.option("--outputs", default=64, show_default=True)
 @click.option("--steps", default=800, show_default=True)
 @click.option("--seed", default=9, show_default=True)
-@click.option("--epsilon", "epsilons", multiple=True, type=float, default=(1.0, 2.0))
+@click.option("--epsilon", "epsilons", multiple=True, type=float, default=(0.5, 1.0, 2.0))
 def main(
     repetitions: int,
     gp_repetitions: int,
