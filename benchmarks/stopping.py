@@ -8,7 +8,7 @@ same uniform number for every report.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -23,7 +23,7 @@ from noutput.mechanisms.quantize import quantize
 
 Array: TypeAlias = NDArray[np.float64]
 
-TRAINED = {"1e-5": 1e-5, "auto": "auto"}
+TRAINED: dict[str, float | str] = {"1e-5": 1e-5, "auto": "auto"}
 _SHAPES = 40
 _PEOPLE = np.geomspace(600.0, 16_000.0, _SHAPES).astype(np.int64)
 
@@ -70,15 +70,11 @@ def count(theta: Array, truths: Array, run: int) -> Array:
 
 def transitions(epsilon: float, outputs: int, steps: int, seed: int) -> dict[str, Array]:
     """Return the transition matrices of the rivals, and of one table trained for every rule."""
-    result = {
-        name: np.asarray(no.mechanism(name, epsilon).transition(BINS), np.float64)
-        for name in RIVALS
-    }
+    mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
     for name, rule in TRAINED.items():
         found = solve(epsilon, outputs, schedule=Schedule(steps, tolerance=rule, seed=seed))
-        table = quantize(epsilon, found.outputs, found.probabilities)
-        result[name] = np.asarray(table.transition(BINS), np.float64)
-    return result
+        mechanisms[name] = quantize(epsilon, found.outputs, found.probabilities)
+    return {name: np.asarray(each.transition(BINS)) for name, each in mechanisms.items()}
 
 
 def compare(thetas: dict[str, Array], rule: str, runs: int) -> dict[str, list[Ratio]]:
