@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from noutput.estimate.channel import Array, Counts
     from noutput.estimate.fit import Fit
 
-__all__ = ["METHODS", "Tolerance", "check_tolerance", "fit"]
+__all__ = ["METHODS", "Tolerance", "check_tolerance", "fit", "limits"]
 
 METHODS = ("em", "ems", "mle", "gp")
 Tolerance: TypeAlias = float | str
@@ -32,6 +32,22 @@ def check_tolerance(method: str, tolerance: object) -> Tolerance:
     if isinstance(tolerance, str):
         raise InvalidArgumentError("tolerance", "be 'auto' or a positive number", tolerance)
     return _checks.positive("tolerance", tolerance)
+
+
+def limits(tolerance: Tolerance, totals: Array) -> Array:
+    """Return the change of the mean log-likelihood at which em stops, by the number of reports.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> limits("auto", np.array([100.0, 1000.0])).tolist()
+    [0.0001, 1e-05]
+    >>> limits(1e-5, np.array([100.0, 1000.0])).tolist()
+    [1e-05, 1e-05]
+    """
+    if isinstance(tolerance, str):
+        return _NOISE_SHARE / totals
+    return np.full(len(totals), tolerance)
 
 
 def fit(counts: Counts, theta: Array, method: str, tolerance: Tolerance = "auto") -> Fit:
@@ -54,8 +70,5 @@ def fit(counts: Counts, theta: Array, method: str, tolerance: Tolerance = "auto"
     if method == "mle":
         gap = _MAXIMUM_GAP if isinstance(tolerance, str) else tolerance
         return maximum.maximize(counts.shares, theta, np.full(len(counts), gap))
-    if isinstance(tolerance, str):
-        limit = _NOISE_SHARE / counts.totals
-    else:
-        limit = np.full(len(counts), tolerance)
+    limit = limits(tolerance, counts.totals)
     return em.maximize(counts.shares, theta, limit, smooth=method == "ems")

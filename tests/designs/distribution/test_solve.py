@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from noutput.designs.distribution import solve
+from noutput.designs.distribution import solve, training
 from noutput.designs.distribution.error import expected_error
 from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.unrolled import Batch, Errors, errors_and_gradient
+from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 
@@ -28,6 +31,35 @@ def test_shares_of_the_work_are_reported() -> None:
     shares: list[float] = []
     solve(2.0, 8, schedule=Schedule(steps=4, collections=8), progress=shares.append)
     assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "fixed"),
+    [(Schedule(2, collections=8), True), (Schedule(2, collections=8, tolerance="auto"), False)],
+)
+def test_collections_stop_at_the_rule_of_the_schedule(
+    schedule: Schedule, fixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[Batch[np.float32]] = []
+
+    def watched(
+        transition: NDArray[np.float32], batch: Batch[np.float32], most_iterations: int
+    ) -> tuple[Errors[np.float32], NDArray[np.float32]]:
+        batches.append(batch)
+        return errors_and_gradient(transition, batch, most_iterations)
+
+    monkeypatch.setattr(training, "errors_and_gradient", watched)
+    solve(2.0, 8, schedule=schedule)
+    assert len(batches) == 3  # the scales, and two steps
+    for batch in batches:
+        wanted = np.full(len(batch.people), 1e-5) if fixed else 0.01 / batch.people
+        assert batch.tolerances == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("tolerance", ["fast", 0.0, -1e-5])
+def test_other_rules_are_refused(tolerance: float | str) -> None:
+    with pytest.raises(InvalidArgumentError, match="tolerance"):
+        Schedule(steps=2, tolerance=tolerance)
 
 
 @pytest.mark.parametrize(("epsilon", "size"), [(0.05, 8), (0.3, 17), (12.0, 9), (3.0, 100)])

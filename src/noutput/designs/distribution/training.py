@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from noutput.designs.distribution.prior import draw_histograms
 from noutput.designs.distribution.unrolled import Batch, errors_and_gradient
+from noutput.estimate import methods
 
 if TYPE_CHECKING:
     from noutput.designs.distribution.parameters import Gradient, Parameters, Shape
@@ -36,7 +37,6 @@ Array: TypeAlias = NDArray[np.float64]
 _LOG_PEOPLE = (math.log(500.0), math.log(20_000.0))
 _TYPICAL_PEOPLE = 3000.0
 _VARIANCE_SHARE = 0.3
-_NOISE_SHARE = 0.01  # as in the rule "auto" of the estimator
 _MEMORY, _SQUARE_MEMORY = 0.9, 0.99
 _LAST_STEP = 1e-4
 _SHARED_STEP = 0.3  # of the parameters that a whole column or the whole table shares
@@ -57,7 +57,8 @@ class Schedule:
     step_size : float
         The first one.
     tolerance : float or "auto"
-        The stopping rule of EM, as `noutput.estimate_distribution` has it.
+        The stopping rule of EM, as `noutput.estimate_distribution` has it; "auto" goes by the
+        number of people of every collection.
     most_iterations : int
         Where EM is stopped otherwise.
     seed : int
@@ -66,9 +67,12 @@ class Schedule:
     steps: int
     collections: int = 128
     step_size: float = 0.16
-    tolerance: float | str = 1e-5
+    tolerance: methods.Tolerance = 1e-5
     most_iterations: int = 400
     seed: int = 9
+
+    def __post_init__(self) -> None:
+        methods.check_tolerance("em", self.tolerance)
 
 
 def train(
@@ -135,14 +139,13 @@ class _Collections:
     """
 
     pool: NDArray[np.float32]
-    tolerance: float | str
+    tolerance: methods.Tolerance
     rng: np.random.Generator
 
     def draw(self, count: int, n_outputs: int, scales: Scales) -> Batch[np.float32]:
         people = np.exp(self.rng.uniform(*_LOG_PEOPLE, count))
         growth = (people / _TYPICAL_PEOPLE) ** (1.0 / 3.0)
-        rule = self.tolerance
-        tolerances = _NOISE_SHARE / people if isinstance(rule, str) else np.full(count, rule)
+        tolerances = methods.limits(self.tolerance, people)
         weights = growth / scales.wasserstein
         squares = _VARIANCE_SHARE * (growth / scales.variance) ** 2
         return Batch(
