@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -78,10 +79,10 @@ def _measure() -> Iterator[Curve]:
     yield _curve("privatize", "outputs", _powers(1, 8), lambda n: _sampler(n, 33, x), 0.2)
     yield _curve("privatize", "knots", _powers(1, 9), lambda k: _sampler(16, k, x), 0.2)
     reports = table.privatize(x, np.random.default_rng(6))
-    tally = Tally.of(table, reports)
+    tallies = cycle([Tally.of(table, reports[first:]) for first in range(64)])
     for method, most in (("em", 1.2), ("gp", 3.0)):
-        estimate = partial(estimate_distribution, table, tally, method=method)
-        yield _curve(method, "bins", _powers(5, 10), lambda d: partial(estimate, d), most)  # noqa: B023 (called at once)
+        make = partial(_estimator, table, tallies, method)
+        yield _curve(method, "bins", _powers(5, 10), make, most)
     yield _curve("means", "attributes", _powers(0, 10), lambda d: _means(table, d, reports), 1.0)
 
 
@@ -99,6 +100,13 @@ def _first(
     action: Callable[[Any], object], values: NDArray[Any], size: int
 ) -> Callable[[], object]:
     return partial(action, values[:size])
+
+
+def _estimator(
+    table: TableMechanism, tallies: Iterator[Tally], method: str, bins: int
+) -> Callable[[], object]:
+    """Return an action that estimates from other reports every time: results are kept."""
+    return lambda: estimate_distribution(table, next(tallies), bins, method=method)
 
 
 def _powers(first: int, last: int) -> tuple[int, ...]:
