@@ -20,7 +20,7 @@ from benchmarks.synthetic import held_back
 from noutput.estimate import methods
 from noutput.estimate.channel import Counts
 from noutput.estimate.distance import wasserstein
-from tests.estimate.datasets import DATASETS, load
+from noutput.evaluation.datasets import DATASETS, load
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def collect(mechanism: Any, values: Array, repetitions: int) -> Array:
 def _dataset_cells(
     epsilon: float, dataset: str, size: int, repetitions: int, rules: tuple[str, ...]
 ) -> Iterator[tuple[str, Cell]]:
-    values = load(dataset)
+    values = load(dataset).values
     truths = np.stack([np.histogram(each, BINS, (-1.0, 1.0))[0] / len(each) for each in values.T])
     mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
     mechanisms["ours"] = no.design(epsilon, size, "distribution").mechanism

@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent / "src")]
 
-import noutput  # noqa: E402
+import noutput  # noqa: E402 (found on the path of the line above)
 
 project = "noutput"
 author = "the noutput authors"

@@ -76,7 +76,7 @@ def answer(url: str, minutes: float) -> int:
         client = Client(campaign, ledger, Policy(epsilon=EPSILON, total=EPSILON))
         report = client.report(minutes)
         # Asked again, even about another number, the device repeats itself.
-        assert client.report(0.0) == report  # noqa: S101
+        assert client.report(0.0) == report  # noqa: S101 (shown, not tested)
         send_report(url, report)
         send_report(url, report)  # a second attempt is counted once
         return report.output

@@ -11,7 +11,8 @@ from noutput import registry
 from noutput.estimate import methods
 from noutput.estimate.channel import Counts
 from noutput.estimate.distance import wasserstein
-from tests.estimate.datasets import DATASETS, Array, load
+from noutput.evaluation.datasets import DATASETS
+from tests.estimate.datasets import Array, load
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0)
 MECHANISMS = ("square-wave", "pm", "n-output-average")

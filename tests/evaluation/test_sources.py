@@ -163,7 +163,7 @@ class Reader:
 
 
 def test_credit_keeps_all_but_the_row_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "need", lambda _module: Reader())
+    monkeypatch.setattr(sources, "need", lambda _module, _extra: Reader())
     assert list(SOURCES["credit"].convert(b"a sheet")) == [
         ["LIMIT_BAL", "default.payment.next.month"],
         ["20000", "0.5"],

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta, chisquare
 
 from noutput import Interval, MissingExtraError, PrivacyError, TableMechanism, frames
+from noutput._extras import need
 from noutput.frames.engines import spark as engine
-from noutput.frames.extras import need
 from tests.tables import window_table
 
 SIZE = 400

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput import _checks
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.evaluation import synthetic
-from noutput.evaluation.extras import need
 from noutput.evaluation.sources import SOURCES, MissingDataError, fetch
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noutput._extras import need
 from noutput.evaluation.datasets import LABELS
-from noutput.evaluation.extras import need
 from noutput.evaluation.results import BOUND, Results, Row
 from noutput.evaluation.scenarios import MECHANISMS
 from noutput.evaluation.style import BOUND_STYLE, style_of
@@ -64,7 +64,7 @@ def draw(found: Results, folder: Path) -> list[Drawing]:
 
 
 def _context() -> AbstractContextManager[Any]:
-    context: AbstractContextManager[Any] = need("matplotlib").rc_context(_SIZES)
+    context: AbstractContextManager[Any] = need("matplotlib", "evaluation").rc_context(_SIZES)
     return context
 
 
@@ -74,7 +74,9 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _figure(width: float, height: float) -> Figure:
-    figure: Figure = need("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+    figure: Figure = need("matplotlib.figure", "evaluation").Figure(
+        figsize=(width, height), layout="constrained"
+    )
     return figure
 
 
@@ -104,7 +106,7 @@ def _plot(
 
 def _log_scale(axes: Axes) -> None:
     """Use a logarithmic scale with plain numbers at 1, 2 and 5."""
-    ticker = need("matplotlib.ticker")
+    ticker = need("matplotlib.ticker", "evaluation")
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _place: f"{value:g}"))

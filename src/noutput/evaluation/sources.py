@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError, NoutputError
-from noutput.evaluation.extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +117,7 @@ def _own_files(source: Source, folder: Path) -> list[bytes]:
 
 
 def _download(name: str, source: Source, folder: Path) -> list[bytes]:
-    pooch = need("pooch")
+    pooch = need("pooch", "evaluation")
     try:
         archive = pooch.retrieve(
             source.url, known_hash=None, fname=f"{name}.zip", path=folder, progressbar=False
@@ -165,7 +165,7 @@ def _adult(train: bytes, test: bytes) -> Rows:
 
 def _credit(sheet: bytes) -> Rows:
     """Keep all columns but the number of the row; the names are in the second line."""
-    page = need("xlrd").open_workbook(file_contents=sheet).sheet_by_index(0)
+    page = need("xlrd", "evaluation").open_workbook(file_contents=sheet).sheet_by_index(0)
     names = [str(name) for name in page.row_values(1)]
     yield [name.replace(" ", ".") for name in names[1:]]
     for place in range(2, page.nrows):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from noutput import _checks
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engine_errors import plain_errors
-from noutput.frames.extras import need
 from noutput.frames.layouts import unpivot
 from noutput.frames.names import ATTRIBUTE, REPORT, find_report_column
 from noutput.frames.privatizing import open_frame

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noutput._extras import need
 from noutput._random import word_source
-from noutput.frames.extras import need
 from noutput.frames.values import Place, unit_numbers
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from noutput import _checks
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage, streaming
 from noutput.frames.counting import tally
 from noutput.frames.engine_errors import plain_errors
-from noutput.frames.extras import need
 from noutput.frames.privatizing import run_recipe
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
 from noutput.frames.sessions import borrow_session

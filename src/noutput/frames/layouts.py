@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from noutput._extras import need
 from noutput.frames.engines import duckdb
-from noutput.frames.extras import need
 from noutput.frames.names import ATTRIBUTE, REPORT, report_name
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from noutput import _checks
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import duckdb, eager, polars, spark
-from noutput.frames.extras import need
 from noutput.frames.labels import label
 from noutput.frames.layouts import to_long
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe

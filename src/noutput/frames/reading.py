@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.extras import need
 
 __all__ = ["Progress", "Source", "csv_batches", "csv_input", "parquet_batches", "source_name"]
 

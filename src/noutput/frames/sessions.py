@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.extras import need
 
 __all__ = ["borrow_session", "spark_session"]
 

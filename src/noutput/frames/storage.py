@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.extras import need
 from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames import reading, storage
 from noutput.frames.drawing import draw_reports
-from noutput.frames.extras import need
 from noutput.frames.labels import KEY
 from noutput.frames.layouts import to_long
 from noutput.frames.names import ATTRIBUTE

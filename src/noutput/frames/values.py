@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.extras import need
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:

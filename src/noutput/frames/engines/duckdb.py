@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
-from noutput.frames.extras import need
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:

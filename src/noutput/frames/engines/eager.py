@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_columns
-from noutput.frames.extras import need
 
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe

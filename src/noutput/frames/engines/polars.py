@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from noutput._extras import need
 from noutput.frames.drawing import draw_reports
-from noutput.frames.extras import need
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:

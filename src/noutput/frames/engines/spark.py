@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
-from noutput.frames.extras import need
 from noutput.frames.recipe import Recipe
 from noutput.frames.values import Place
 
