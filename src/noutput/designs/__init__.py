@@ -105,12 +105,6 @@ def design(
     return _optimal(epsilon, n_outputs, goal, report)
 
 
-def _smallest(values: dict[int, float]) -> int:
-    """Return the smallest size whose value is within 0.01% of the best."""
-    best = min(values.values())
-    return min(size for size, value in values.items() if value <= best * (1.0 + catalog.SAME_VALUE))
-
-
 def _analytical(epsilon: float, n_outputs: int | None, goal: Objective) -> Design:
     if goal.name != "worst":
         rule = "be 'worst' where the method is 'analytical'"
@@ -180,7 +174,7 @@ def _search(epsilon: float, n_outputs: int | None, goal: Objective, progress: Pr
     if n_outputs is None:
         solutions = optimize_sizes(epsilon, name, prior, progress=progress)
         values = {size: solution.value for size, solution in solutions.items()}
-        found = solutions[_smallest(values)]
+        found = solutions[catalog.smallest(values)]
     else:
         start = _neighbor(epsilon, n_outputs, goal)
         found = optimize(epsilon, n_outputs, name, prior, start=start, progress=progress)

@@ -24,7 +24,7 @@ from noutput.errors import NoutputError
 from noutput.mechanisms import document as table_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from noutput.designs.objective import Objective
     from noutput.designs.result import Design
@@ -33,7 +33,6 @@ __all__ = [
     "EPSILONS",
     "NUMERICAL_EPSILONS",
     "OBJECTIVES",
-    "SAME_VALUE",
     "SIZES",
     "TRAINED_EPSILONS",
     "TRAINED_SIZES",
@@ -42,6 +41,7 @@ __all__ = [
     "keep",
     "method_for",
     "shipped",
+    "smallest",
     "write",
 ]
 
@@ -52,8 +52,7 @@ SIZES = tuple(range(2, 17))
 TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)))
 TRAINED_SIZES = (16, 32, 64)
 OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
-SAME_VALUE = 1e-4
-"""Values this close count as equal, and the smaller table wins."""
+_SAME_VALUE = 1e-4
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -91,6 +90,12 @@ def shipped(
     return document.load_shipped(archive.read(wanted), bound)
 
 
+def smallest(values: Mapping[int, float]) -> int:
+    """Return the smallest size whose value is within 0.01% of the best."""
+    best = min(values.values())
+    return min(size for size, value in values.items() if value <= best * (1.0 + _SAME_VALUE))
+
+
 def write(designs: Iterable[Design], path: Path) -> None:
     """Write the catalog of a method; the same designs give the same bytes.
 
@@ -103,13 +108,11 @@ def write(designs: Iterable[Design], path: Path) -> None:
         key = (design.mechanism.epsilon, design.objective.name)
         groups.setdefault(key, []).append(design)
     for (epsilon, objective), group in groups.items():
-        members[_member(epsilon, objective, "bound")] = document.dump_parts(group[0])[1]
-        least = min(design.value for design in group)
-        near = [design for design in group if design.value <= least * (1.0 + SAME_VALUE)]
-        best = min(near, key=lambda design: design.mechanism.n_outputs)
+        sizes = {design.mechanism.n_outputs: design for design in group}
+        best = sizes[smallest({size: design.value for size, design in sizes.items()})]
+        members[_member(epsilon, objective, "bound")] = document.dump_parts(best)[1]
         members[_member(epsilon, objective, "best")] = document.dump_parts(best)[0]
-        for design in group:
-            size = design.mechanism.n_outputs
+        for size, design in sizes.items():
             if size in SIZES or size in TRAINED_SIZES:
                 members[_member(epsilon, objective, size)] = document.dump_parts(design)[0]
     with zipfile.ZipFile(path, "w") as archive:
