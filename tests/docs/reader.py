@@ -100,7 +100,8 @@ class Reader:
         if self.server is None:
             self._run("noutput campaign create commute.toml", block)
             self._run("noutput serve --campaign commute.json", block)
-        (self.folder / "noutput.js").write_bytes((ROOT / "clients/js/noutput.js").read_bytes())
+        for name in ("noutput.js", "noutput.min.js"):
+            (self.folder / name).write_bytes((ROOT / "clients/js" / name).read_bytes())
         (self.folder / "page.mjs").write_text(_BROWSER + self._here(block.text))
         self._run("node page.mjs", block)
 

@@ -90,6 +90,13 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert ".. automodule:: noutput.errors" in documented()
 
 
+def test_the_client_that_the_quick_start_imports_is_small() -> None:
+    page = TEXTS["docs/quickstart/campaign.md"]
+    (name,) = re.findall(r'from "\./([\w.]+)"', page)
+    (kilobytes,) = re.findall(r"below\s+(\d+) KB", page)
+    assert (ROOT / "clients" / "js" / name).stat().st_size < 1000 * int(kilobytes)
+
+
 def test_the_readme_fits_a_screen() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 50
     assert Path(ROOT / "docs" / "index.md").exists()

@@ -19,7 +19,7 @@ _CHUNK = 1 << 16
 
 
 class IdSet:
-    r"""Which ids were counted; exact, about 30 bytes an id.
+    r"""Which ids were counted; exact, 27 to 54 bytes per id.
 
     Notes
     -----

@@ -1,0 +1,89 @@
+"""Numbers that pages state about designs, plans and estimates are what code computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import noutput as no
+from noutput.designs import catalog
+from noutput.planner import SHAPES
+from noutput.planner.expectation import SCORE
+from tests.docs.stated import stated
+
+NUMBER = r"([\d.]+\d)"
+MINUTES = no.Interval(0, 180)
+MILLION = 10**6
+CAMPAIGNS = 48
+
+
+def half_width(**choices: float | str) -> float:
+    wanted = {"epsilon": 1.0, "people": 50_000, "bounds": MINUTES, **choices}
+    return no.plan(**wanted).half_width  # type: ignore[arg-type]  # of mixed types
+
+
+def test_the_gap_of_four_bits() -> None:
+    low, high = stated(
+        "docs/comparison.md",
+        rf"within {NUMBER}% of the limit up to ε = 1, and within {NUMBER}% up to ε = 4",
+    )
+    gaps = {epsilon: no.design(epsilon, 16).gap for epsilon in catalog.EPSILONS}
+    for limit, last in ((low, 1.0), (high, 4.0)):
+        found = [100 * gap for epsilon, gap in gaps.items() if epsilon <= last and gap is not None]
+        assert limit - 0.1 < max(found) <= limit
+
+
+def test_more_outputs_may_cost_one_kind_of_population() -> None:
+    shown = stated(
+        "docs/choosing.md",
+        rf"half width is {NUMBER} with 3 outputs, {NUMBER} with 4 and {NUMBER} with 5",
+    )
+    found = [half_width(n_outputs=size) for size in (3, 4, 5)]
+    np.testing.assert_allclose(shown, found, atol=5e-4)
+
+
+def test_what_no_mechanism_can_remove() -> None:
+    of_choice, people, of_all = stated(
+        "docs/choosing.md", rf"\({NUMBER} for ([\d,]+) people here, of {NUMBER} at epsilon 4\)"
+    )
+    spread = 2 * MINUTES.half_width / math.sqrt(12)
+    assert of_choice == pytest.approx(SCORE * spread / math.sqrt(people), abs=5e-3)
+    assert of_all == pytest.approx(half_width(epsilon=4.0, people=int(people)), abs=5e-3)
+
+
+def test_designs_for_the_average() -> None:
+    worst, average = stated("docs/choosing.md", rf"\(from {NUMBER} to {NUMBER} here\)")
+    assert worst == pytest.approx(half_width(), abs=5e-3)
+    assert average == pytest.approx(half_width(objective="average"), abs=5e-3)
+
+
+def test_several_attributes() -> None:
+    """One attribute per person costs the square root of d, splitting epsilon costs d."""
+    for epsilon, number in ((0.5, 2), (1.0, 4)):  # also the parts are in the catalog
+        alone = half_width(epsilon=epsilon)
+        one_each = half_width(epsilon=epsilon, people=50_000 // number)
+        assert one_each == pytest.approx(alone * math.sqrt(number), rel=0.01)
+        assert half_width(epsilon=epsilon / number) == pytest.approx(alone * number, rel=0.05)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_stopping_early_with_a_million_reports(shape: str) -> None:
+    page = "docs/estimation.md"
+    low, high = stated(page, r"1e-5 has (\d+) to (\d+) times the mean Wasserstein error")
+    (even,) = stated(page, rf"1e-5 has less than {NUMBER} times the error there")
+    m = no.design(1.0, 16).mechanism
+    people = SHAPES[shape]
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(MILLION, people @ m.transition(64), size=CAMPAIGNS)
+    tallies = [no.Tally(m.fingerprint, tuple(row)) for row in counts.tolist()]
+    errors = [
+        np.mean([no.wasserstein(found.probabilities, people) for found in estimates])
+        for estimates in (
+            no.estimate_distribution(m, tallies, method="em", tolerance=1e-5),
+            no.estimate_distribution(m, tallies, method="em"),
+        )
+    ]
+    ratio = errors[0] / errors[1]
+    assert ratio < even if shape == "even" else low <= ratio <= high

@@ -1,0 +1,104 @@
+"""The numbers of docs/theory.md are those of the tables that ship."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import noutput as no
+from noutput.designs import catalog, distribution
+from noutput.mechanisms.square_wave import square_wave
+from tests.docs.stated import stated, table
+
+PAGE = "docs/theory.md"
+NUMBER = r"([\d.]+\d)"
+MEASURED = table(PAGE, "N = 4 (2 bits)")
+_LEAST_MOVE = 2.0
+
+
+def _near(shown: str, value: float) -> bool:
+    """Whether a number of the page is `value`, rounded to as many digits as it shows."""
+    half = 0.5 * 10.0 ** -len(shown.partition(".")[2])
+    return abs(float(shown) - value) <= half * (1 + 1e-6)
+
+
+def _check_cell(cell: str, design: no.Design) -> None:
+    value, gap = cell.split(", ")
+    assert design.gap is not None
+    assert _near(value, design.value), cell
+    assert _near(gap.rstrip("%"), 100 * design.gap), cell
+
+
+@pytest.mark.parametrize("epsilon", MEASURED)
+def test_values_bounds_and_gaps_of_the_catalog(epsilon: str) -> None:
+    bound, *cells = MEASURED[epsilon][:4]
+    designs = [no.design(float(epsilon), size) for size in (4, 8, 16)]
+    lower = designs[-1].lower_bound
+    assert lower is not None
+    assert _near(bound, lower)
+    for cell, design in zip(cells, designs, strict=True):
+        _check_cell(cell, design)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", MEASURED)
+def test_values_and_gaps_of_64_outputs(
+    epsilon: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path_factory.mktemp("cache")))
+    _check_cell(MEASURED[epsilon][4], no.design(float(epsilon), 64))
+
+
+def test_values_do_not_increase_with_outputs_but_for_rounding() -> None:
+    for epsilon in catalog.EPSILONS:
+        values = np.array([no.design(epsilon, size).value for size in catalog.SIZES])
+        assert np.all(values[1:] <= values[:-1] * (1 + 1e-6)), epsilon
+
+
+def _move(epsilon: float, size: int) -> float:
+    """How far the outputs lie from the decoded cells of Square Wave."""
+    wave = square_wave(epsilon)
+    edges = wave.edges(size)
+    decoded = wave.decode((edges[1:] + edges[:-1]) / 2.0)
+    return float(np.abs(distribution._outputs(epsilon, size) - decoded).max())
+
+
+def test_outputs_move_by_2_at_least_up_to_some_epsilon() -> None:
+    limits = stated(
+        PAGE,
+        r"with 16 outputs up to \$\\epsilon = (\d)\$, with 32 up to \$\\epsilon = (\d)\$ and "
+        r"with 64 up to \$\\epsilon = (\d)\$",
+    )
+    for size, limit in zip(catalog.TRAINED_SIZES, limits, strict=True):
+        for epsilon in catalog.TRAINED_EPSILONS:
+            move, deviation = _move(epsilon, size), math.sqrt(square_wave(epsilon).worst_variance())
+            least = _LEAST_MOVE if epsilon <= limit else 0.0
+            assert move == pytest.approx(max(deviation, least)), (epsilon, size)
+
+
+def test_what_tables_for_distributions_cost_the_mean() -> None:
+    low_ratio, high_ratio, low, high, low_narrow, high_narrow = stated(
+        PAGE,
+        rf"have {NUMBER} to {NUMBER} times that of Square Wave for \$\\epsilon\$ up to 1, and "
+        rf"{NUMBER} to {NUMBER} for larger ones where the outputs move by 2; where they move by "
+        rf"less, the variances are {NUMBER} to {NUMBER}\.",
+    )
+    ratios, wide, narrow = [], [], []
+    for epsilon in catalog.TRAINED_EPSILONS:
+        for size in catalog.TRAINED_SIZES:
+            found = no.design(epsilon, size, "distribution").mechanism.worst_variance()
+            if epsilon <= 1:
+                ratios.append(found / square_wave(epsilon).worst_variance())
+            else:
+                (wide if _move(epsilon, size) >= _LEAST_MOVE else narrow).append(found)
+    _check_range((low_ratio, high_ratio), ratios, 0.1)
+    _check_range((low, high), wide, 0.1)
+    _check_range((low_narrow, high_narrow), narrow, 0.01)
+
+
+def _check_range(shown: tuple[float, float], found: list[float], step: float) -> None:
+    """The range holds all that was found, and is not wider than its last digit."""
+    assert shown[0] <= min(found) < shown[0] + step
+    assert shown[1] - step < max(found) <= shown[1]
