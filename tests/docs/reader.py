@@ -166,7 +166,7 @@ def check_known(command: str) -> None:
         return
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for wanted in shlex.split(command)[2:]:
-        found = re.fullmatch(r"([\w-]+)(?:\[([\w,-]+)\])?", wanted)
+        found = re.fullmatch(r"([\w-]+|\.)(?:\[([\w,-]+)\])?", wanted)
         assert found is not None, command
-        assert found[1] == project["name"], command
+        assert found[1] in (project["name"], "."), command  # "." is the folder of the project
         assert set((found[2] or "all").split(",")) <= set(project["optional-dependencies"]), command

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import catalog
@@ -14,6 +16,7 @@ from noutput.planner.expectation import SCORE
 from tests.docs.stated import stated
 
 NUMBER = r"([\d.]+\d)"
+Histogram: TypeAlias = NDArray[np.float64]
 MINUTES = no.Interval(0, 180)
 MILLION = 10**6
 CAMPAIGNS = 48
@@ -87,3 +90,47 @@ def test_stopping_early_with_a_million_reports(shape: str) -> None:
     ]
     ratio = errors[0] / errors[1]
     assert ratio < even if shape == "even" else low <= ratio <= high
+
+
+def mean_errors(people: Histogram, reports: int, campaigns: int, seed: int) -> dict[str, float]:
+    """The Wasserstein error of every method, at epsilon 1 with 16 outputs."""
+    m = no.design(1.0, 16).mechanism
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(reports, people @ m.transition(64), size=campaigns)
+    tallies = [no.Tally(m.fingerprint, tuple(row)) for row in counts.tolist()]
+    return {
+        method: float(
+            np.mean(
+                [
+                    no.wasserstein(found.probabilities, people)
+                    for found in no.estimate_distribution(m, tallies, method=method)
+                ]
+            )
+        )
+        for method in ("em", "gp", "mle")
+    }
+
+
+def test_few_reports_from_three_atoms() -> None:
+    shown = stated(
+        "docs/estimation.md",
+        rf"its error is {NUMBER} times that of em, and that of mle is {NUMBER} times \(means over",
+    )
+    ratios = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        people = np.zeros(64)
+        people[rng.choice(64, 3, replace=False)] = rng.dirichlet([1, 1, 1])
+        errors = mean_errors(people, 1_000, 20, seed)
+        ratios.append([errors["gp"] / errors["em"], errors["mle"] / errors["em"]])
+    np.testing.assert_allclose(shown, np.exp(np.log(ratios).mean(axis=0)), atol=0.07)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_very_many_reports(shape: str) -> None:
+    page = "docs/estimation.md"
+    (even,) = stated(page, rf"gp has more than {NUMBER} times its error")
+    (other,) = stated(page, rf"and less than {NUMBER} times with one hump")
+    errors = mean_errors(SHAPES[shape], 10**8, 8, 3)
+    ratio = errors["gp"] / errors["em"]
+    assert ratio > even if shape == "even" else ratio < other

@@ -15,6 +15,7 @@ RIGHT = [
     ("python", "a = 1\n"),
     ("python", ">>> 1 + 1\n2\n"),
     ("sh", "# a comment\ntrue  # another one\nmake test\npip install 'noutput[plot]'\n"),
+    ("sh", "pip install '.[pandas,plot]'\n"),
     ("sh", "# not run: it would fail\nfalse\n"),
     ("json", '{"a": 1}\n'),
     ("toml", "a = 1\n"),
@@ -30,6 +31,7 @@ WRONG = [
     ("sh", "make nothing\n"),
     ("sh", "pip install 'noutput[nothing]'\n"),
     ("sh", "pip install something\n"),
+    ("sh", "pip install '.[nothing]'\n"),
     ("json", "{'a': 1}\n"),
     ("toml", "a = \n"),
 ]

@@ -78,6 +78,18 @@ def test_outputs_move_by_2_at_least_up_to_some_epsilon() -> None:
             assert move == pytest.approx(max(deviation, least)), (epsilon, size)
 
 
+def test_how_many_reports_the_tilt_moves() -> None:
+    wide, narrow = stated(
+        PAGE, r"moves less than (\d+)% of the reports \(less than (\d+)% where ε is so large"
+    )
+    for epsilon in catalog.TRAINED_EPSILONS:
+        for size in catalog.TRAINED_SIZES:
+            table = no.design(epsilon, size, "distribution").mechanism
+            rows = np.asarray(table.weights, float) / table.scale
+            moved = 0.5 * np.abs(rows[::2] - rows[1::2]).sum(axis=1).mean()
+            assert 100 * moved < (wide if _move(epsilon, size) >= _LEAST_MOVE else narrow)
+
+
 def test_what_tables_for_distributions_cost_the_mean() -> None:
     low_ratio, high_ratio, low, high, low_narrow, high_narrow = stated(
         PAGE,
