@@ -19,11 +19,10 @@ def stated(page: str, pattern: str) -> list[float]:
     return [float(group.replace(",", "")) for group in groups]
 
 
-def table(page: str, head: str) -> dict[str, list[str]]:
-    """Return the rows of the table whose first line has `head`, by their first cells."""
+def rows(page: str, head: str) -> list[tuple[str, list[str]]]:
+    """Return the rows of the table whose first line has `head`: the first cell, and the others."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    (after,) = re.findall(
-        rf"^\|[^\n]*{re.escape(head)}[^\n]*\n\|[-:|]+\n((?:\|.*\n)+)", text, re.MULTILINE
-    )
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in after.splitlines()]
-    return {first: rest for first, *rest in rows}
+    first = rf"^\|.*{re.escape(head)}.*\n\|[-:|]+\n"
+    (after,) = re.findall(rf"{first}((?:\|.*\n)+)", text, re.MULTILINE)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in after.splitlines()]
+    return [(first_cell, others) for first_cell, *others in cells]

@@ -97,6 +97,41 @@ def test_the_client_that_the_quick_start_imports_is_small() -> None:
     assert (ROOT / "clients" / "js" / name).stat().st_size < 1000 * int(kilobytes)
 
 
+def test_what_every_mechanism_has() -> None:
+    text = re.sub(r"\s+", " ", TEXTS["docs/quickstart/researcher.md"])
+    (found,) = re.findall(r"All have ([^;]*); all but ([^,]*), .*? have ([^.]*)\.", text)
+    everywhere, exceptions, elsewhere = (re.findall(r"`(\w+)", part) for part in found)
+    assert "variance" in everywhere
+    assert "transition" in elsewhere
+    for name in no.MECHANISMS:
+        mechanism = no.mechanism(name, 1.0)
+        assert all(hasattr(mechanism, method) for method in everywhere), name
+        assert all(hasattr(mechanism, method) for method in elsewhere) == (name not in exceptions)
+
+
+def test_names_of_the_notation_are_in_the_code() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    spans = re.findall(r"`([^`]+)`", TEXTS["docs/notation.md"])
+    names = {
+        name for span in spans if "/" not in span for name in re.findall(r"[A-Za-z_]\w*", span)
+    }
+    assert len(names) > 30
+    assert [name for name in sorted(names) if not re.search(rf"\b{name}\b", code)] == []
+    paths = [span for span in spans if "/" in span and " " not in span]
+    assert [path for path in paths if not (ROOT / "src/noutput" / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_bits_of_a_report(page: str) -> None:
+    text = re.sub(r"\s+", " ", TEXTS[page])
+    ((mean, distribution),) = re.findall(
+        r"a few bits \((\d) for the mean, (\d) for the distribution\)", text
+    )
+    assert (no.design(1.0).mechanism.n_outputs - 1).bit_length() == int(mean)
+    trained = no.design(1.0, objective="distribution").mechanism
+    assert (trained.n_outputs - 1).bit_length() == int(distribution)
+
+
 def test_the_readme_fits_a_screen() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 50
     assert Path(ROOT / "docs" / "index.md").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import catalog
+from noutput.estimate.gaussian import KERNELS
 from noutput.planner import SHAPES
 from noutput.planner.expectation import SCORE
-from tests.docs.stated import stated
+from tests.docs.stated import rows, stated
 
 NUMBER = r"([\d.]+\d)"
 Histogram: TypeAlias = NDArray[np.float64]
@@ -22,9 +24,13 @@ MILLION = 10**6
 CAMPAIGNS = 48
 
 
-def half_width(**choices: float | str) -> float:
-    wanted = {"epsilon": 1.0, "people": 50_000, "bounds": MINUTES, **choices}
-    return no.plan(**wanted).half_width  # type: ignore[arg-type]  # of mixed types
+def half_width(
+    epsilon: float = 1.0, people: int = 50_000, n_outputs: int = 16, objective: str = "worst"
+) -> float:
+    """Half the width of the 95% interval, for minutes that are spread evenly."""
+    return no.plan(
+        epsilon=epsilon, people=people, bounds=MINUTES, n_outputs=n_outputs, objective=objective
+    ).half_width
 
 
 def test_the_gap_of_four_bits() -> None:
@@ -54,6 +60,53 @@ def test_what_no_mechanism_can_remove() -> None:
     spread = 2 * MINUTES.half_width / math.sqrt(12)
     assert of_choice == pytest.approx(SCORE * spread / math.sqrt(people), abs=5e-3)
     assert of_all == pytest.approx(half_width(epsilon=4.0, people=int(people)), abs=5e-3)
+
+
+@pytest.mark.slow
+def test_more_outputs_at_a_large_epsilon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path))
+    shown = stated("docs/choosing.md", r"the gap at epsilon 8 from (\d+)% to ([\d.]+)%")
+    gaps = [no.design(8.0, size).gap for size in (16, 64)]
+    np.testing.assert_allclose(shown, 100 * np.array(gaps, float), rtol=0.05)
+
+
+def test_the_interval_of_the_quick_start() -> None:
+    people, epsilon, width = stated(
+        "docs/quickstart/campaign.md",
+        r"With ([\d,]+) people and epsilon (\d) the interval is about (\d+) minutes wide",
+    )
+    found = 2 * half_width(epsilon, int(people), n_outputs=15)
+    assert found == pytest.approx(width, rel=0.1)
+
+
+def test_a_forger_against_the_interval() -> None:
+    """1% of 20,000 reports move the mean by twice the half width."""
+    stated("docs/privacy.md", r"with (1)% of 20,000 reports at epsilon 1 and bounds from 0 to 180")
+    stated("docs/privacy.md", r"which is twice the half width of that campaign's (95)% interval")
+    m = no.design(1.0, 16).mechanism
+    tally = no.Tally(m.fingerprint, (1_250,) * m.n_outputs)
+    bound = no.estimate_mean(m, tally, MINUTES).poisoning_bound(200)
+    assert bound == pytest.approx(2 * half_width(people=20_000), rel=0.05)
+
+
+def test_the_kernels_of_gp() -> None:
+    shown = [
+        [float(cell) for cell in (first, *rest[:3])]
+        for first, rest in rows("docs/estimation.md", "s_1 | l | s_2 | s_e")
+    ]
+    found = [[k.smooth, k.length, k.rough, k.ends] for k in KERNELS]
+    assert shown == found
+
+
+def test_the_guaranteed_interval_with_many_reports() -> None:
+    (shown,) = stated(
+        "docs/estimation.md",
+        rf"reports it is about {NUMBER} times as wide as the normal one at 95%",
+    )
+    m = no.design(1.0, 16).mechanism
+    mean = no.estimate_mean(m, no.Tally(m.fingerprint, (MILLION,) * m.n_outputs))
+    widths = [np.subtract(*mean.interval(kind=kind)) for kind in ("guaranteed", "normal")]
+    assert widths[0] / widths[1] == pytest.approx(shown, abs=0.05)
 
 
 def test_designs_for_the_average() -> None:

@@ -10,11 +10,11 @@ import pytest
 import noutput as no
 from noutput.designs import catalog, distribution
 from noutput.mechanisms.square_wave import square_wave
-from tests.docs.stated import stated, table
+from tests.docs.stated import rows, stated
 
 PAGE = "docs/theory.md"
 NUMBER = r"([\d.]+\d)"
-MEASURED = table(PAGE, "N = 4 (2 bits)")
+MEASURED = dict(rows(PAGE, "N = 4 (2 bits)"))
 _LEAST_MOVE = 2.0
 
 
@@ -97,7 +97,9 @@ def test_what_tables_for_distributions_cost_the_mean() -> None:
         rf"{NUMBER} to {NUMBER} for larger ones where the outputs move by 2; where they move by "
         rf"less, the variances are {NUMBER} to {NUMBER}\.",
     )
-    ratios, wide, narrow = [], [], []
+    ratios: list[float] = []
+    wide: list[float] = []
+    narrow: list[float] = []
     for epsilon in catalog.TRAINED_EPSILONS:
         for size in catalog.TRAINED_SIZES:
             found = no.design(epsilon, size, "distribution").mechanism.worst_variance()
