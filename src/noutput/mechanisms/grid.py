@@ -219,8 +219,11 @@ class WindowGrid:
         drawn = (own // np.uint64(self.inside)).view(np.int64)
         drawn += position
         others = ((own - np.uint64(held)) // np.uint64(self.outside)).view(np.int64)
-        others += np.where(others >= position, self.window, 0)
-        np.copyto(drawn, others, where=own >= np.uint64(held))
+        others += (others >= position) * np.int64(self.window)
+        # products select several times as fast as np.where does by random choices
+        others -= drawn
+        others *= own >= np.uint64(held)
+        drawn += others
         first = SCALE - self.rest
         if first < SCALE and own.size and int(own.max()) >= first:
             self._share_rest(own, drawn)

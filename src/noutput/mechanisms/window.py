@@ -209,7 +209,9 @@ class WindowMechanism:
 
     def values_of(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the report that each point stands for."""
-        result: NDArray[np.float64] = (2 * points + (1 - self.grid.points)).astype(np.float64)
+        result: NDArray[np.float64] = points.astype(np.float64)
+        result *= 2.0
+        result += 1 - self.grid.points  # a whole number still, so that one product rounds
         result *= self._unit
         return result
 
