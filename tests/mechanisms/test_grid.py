@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -137,11 +138,12 @@ def intervals(grid: WindowGrid) -> list[int]:
 def test_every_word_is_drawn_with_its_weight(grid: WindowGrid, x: float, rounding: int) -> None:
     """Between two starts all words give one point: their number is its weight, exactly."""
     ends = sorted(set(intervals(grid)))
-    words = np.array([w for start, end in zip(ends, ends[1:]) for w in (start, end - 1)], np.uint64)
+    pairs = list(pairwise(ends))
+    words = np.array([w for start, end in pairs for w in (start, end - 1)], np.uint64)
     drawn = grid.draw(np.full(len(words), x), np.full(len(words), rounding, np.uint64), words)
     assert np.array_equal(drawn[0::2], drawn[1::2])
     weights = [0] * grid.points
-    for point, start, end in zip(drawn[0::2].tolist(), ends, ends[1:], strict=False):
+    for point, (start, end) in zip(drawn[0::2].tolist(), pairs, strict=True):
         weights[point] += end - start
     position = (Fraction(x) + 1) * (grid.points - grid.window) / 2
     near = {math.floor(position), math.ceil(position)}
@@ -158,7 +160,12 @@ def test_positions_are_rounded_with_the_right_chances(
     position = int((x + 1.0) * (grid.points - grid.window) * 2.0 ** (POSITION_BITS - 1))
     low, part = position >> POSITION_BITS, position % (1 << POSITION_BITS)
     first = (1 << POSITION_BITS) - part  # the first number that goes up
-    tries = {0, first - 1, min(first, (1 << POSITION_BITS) - 1), data.draw(st.integers(0, 2**32 - 1))}
+    tries = {
+        0,
+        first - 1,
+        min(first, (1 << POSITION_BITS) - 1),
+        data.draw(st.integers(0, 2**32 - 1)),
+    }
     for number in tries:
         rest = data.draw(st.integers(0, 2**32 - 1))
         word = np.array([number << 32 | rest], np.uint64)

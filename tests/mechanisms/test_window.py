@@ -71,8 +71,9 @@ def model(found: WindowMechanism, x: NDArray[np.float64]) -> NDArray[np.float64]
     excess = math.expm1(min(found.epsilon, 32.0))
     q = 0.5 / (s + h + excess * h)
     g = 2.0 * q * s * h * excess
-    result: NDArray[np.float64] = 2.0 * q * ((s + h) ** 3 + excess * h**3) / (3.0 * g * g)
-    return result + (s / g - 1.0) * x**2
+    at_zero = 2.0 * q * ((s + h) ** 3 + excess * h**3) / (3.0 * g * g)
+    result: NDArray[np.float64] = at_zero + (s / g - 1.0) * x**2
+    return result
 
 
 def distance(found: WindowMechanism) -> float:

@@ -236,9 +236,7 @@ class WindowGrid:
         behind = np.where(place >= self.rest // 2, self.points - self.rest, 0)
         drawn[last] = place + behind
 
-    def probability(
-        self, point: NDArray[np.int64], x: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def probability(self, point: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return P(point | x) (arrays broadcast); 0 for what is no point."""
         shift = point - self._position(x)
         covered = np.clip(shift + 1.0, 0.0, self.window) - np.clip(shift, 0.0, self.window)
@@ -296,9 +294,7 @@ class WindowGrid:
         inputs = positions * (2.0 / (self.points - self.window)) - 1.0
         return np.unique(np.clip(inputs, -1.0, 1.0))  # the first and the last bound give -1 and 1
 
-    def _mass(
-        self, bounds: NDArray[np.float64], held: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _mass(self, bounds: NDArray[np.float64], held: NDArray[np.float64]) -> NDArray[np.float64]:
         half = self.rest // 2
         shared = np.minimum(bounds, half) + np.maximum(bounds - (self.points - half), 0.0)
         always = float(self.outside) * np.diff(bounds) + np.diff(shared)

@@ -52,14 +52,14 @@ class Hybrid:
     -----
     A report is a record of two fields, of the numpy type `REPORT`: ``part`` says which mechanism
     made it (0: Duchi, 1: Piecewise), ``value`` is that mechanism's unbiased estimate of x: one of
-    2 numbers, or one of :math:`2^{24}`. The cells of `cells`, `probabilities` and `transition` are Duchi's two outputs followed by the
-    output bins of Piecewise.
+    2 numbers, or one of :math:`2^{24}`. The cells of `cells`, `probabilities` and `transition` are
+    Duchi's two outputs followed by the output bins of Piecewise.
 
     Piecewise is chosen with probability :math:`\beta = 1 - e^{-\epsilon / 2}`, rounded to a whole
     number of :math:`2^{-32}`, where epsilon exceeds 0.61 (`SMALLEST_MIXED_EPSILON`), else never.
-    What x squared adds to the variance of
-    Piecewise, :math:`1 / (e^{\epsilon / 2} - 1)`, and takes from Duchi's, 1, cancel for this
-    :math:`\beta`: the variance is the same for every x.
+    What x squared adds to the variance of Piecewise, :math:`1 / (e^{\epsilon / 2} - 1)`, and takes
+    from Duchi's, 1, cancel for this :math:`\beta`: the variance is the same for every x, up to the
+    rounding of the coin and of the window to whole numbers.
 
     Guarantees
     ----------
