@@ -88,7 +88,7 @@ class WindowMechanism:
     one part in b, and in a - b) and of reports and positions (about one part in :math:`G^2`). The
     variances of PM, PM-sub, PM-opt and Square Wave are within one part in :math:`10^6` of the
     model's for epsilon from :math:`10^{-4}` to 4, within one in :math:`10^4` from :math:`10^{-6}`
-    to 10, and within 1% from :math:`10^{-9}` to 14. From about 19 on, the window of Square Wave
+    to 10, and within 1% from :math:`10^{-9}` to 14. From about 20 on, the window of Square Wave
     would be narrower than one step; it is one step wide then.
 
     Guarantees
