@@ -21,7 +21,8 @@ def test_mechanisms_stand_side_by_side() -> None:
     assert rows["duchi"][0] == "4.6827"
     assert rows["duchi"][-2:] == ["1", "yes"]
     assert rows["pm-sub"][0] == "5.0823"
-    assert rows["pm-sub"][-2:] == ["64", "no"]
+    assert rows["pm-sub"][-2:] == ["24", "yes"]
+    assert rows["hybrid"][-2:] == ["25", "yes"]
     assert rows["hybrid"][:2] == ["4.289", "4.289"]
     assert float(rows["hybrid"][2]) == pytest.approx(4.289 / 3.9905, rel=1e-3)
     assert rows["oue"][2] == "-"

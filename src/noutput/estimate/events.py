@@ -4,7 +4,8 @@ Reports of any library are read as features. A number falls into one cell of a p
 isolates every value seen more than twice, whole numbers without rounding; the fields of a record
 make one cell together; a row of bits has one feature for each value of each bit. Short rows, and
 rows of which few differ, are read a second time, as one value each: bits can hide together what
-none of them tells.
+none of them tells. Numbers that hardly repeat are read a second time, too, by their lowest set bit:
+floating-point samplers give away there what the size of a report hides.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.low_bits import NO_BIT, lowest_bit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +29,13 @@ __all__ = ["Event", "Reader", "find_event", "readers_of"]
 
 _CELLS = 64
 _MOST_ATOMS = 512
+_SIZES = 8  # classes of numbers whose lowest bits are told apart
+_MOST_LEVELS = 64  # different lowest bits, and values of another field next to them
 _MOST_ROWS = 1 << 14  # different rows of bits that are told apart
 _SHORT_ROW = 16  # bits
 _BLOCK = 1 << 22  # bits read at once
 _SIGNIFICANT = 4.0  # standard errors
+_CLOSE = 1.2  # ratios of events that differ less are alike
 _MARGIN = 3.0  # standard errors by which an event must stand out in the pilot
 
 
@@ -67,7 +72,11 @@ def readers_of(reports: NDArray[Any]) -> list[Reader]:
     """
     names = reports.dtype.names
     if reports.ndim == 1 and (names or reports.dtype.kind in "biuf"):
-        return [_CellReader(reports)]
+        columns = _columns(reports)
+        distinct = [len(np.unique(column)) for column in columns]
+        few = [i for i, count in enumerate(distinct) if count <= _MOST_LEVELS]
+        many = [i for i, count in enumerate(distinct) if count > _MOST_ATOMS]
+        return [_CellReader(reports), *(_LowBitReader(reports, i, few) for i in many)]
     if reports.ndim == 2 and reports.dtype.kind in "biu" and not names:
         plain = reports.min() >= 0 and reports.max() <= 1
         if plain or reports.dtype == np.uint8:
@@ -82,29 +91,34 @@ def readers_of(reports: NDArray[Any]) -> list[Reader]:
     raise InvalidArgumentError("sampler", rule, (str(reports.dtype), reports.shape))
 
 
-class _CellReader(Reader):
-    """Numbers and records: one feature a report, its cell."""
+class _PartitionReader(Reader):
+    """Reports of which each has one feature."""
 
-    def __init__(self, reports: NDArray[Any]) -> None:
-        self._names = reports.dtype.names
-        self._edges = [_edges(column) for column in self._columns(reports)]
-        self.n_features = int(np.prod([len(edges) + 1 for edges in self._edges]))
-
-    def _columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
-        return [reports[name] for name in self._names] if self._names else [reports]
-
+    @abstractmethod
     def _cells(self, reports: NDArray[Any]) -> NDArray[np.intp]:
-        cells = np.zeros(len(reports), np.intp)
-        for edges, column in zip(self._edges, self._columns(reports), strict=True):
-            cells *= len(edges) + 1
-            cells += np.searchsorted(edges, _exact(column), side="right")
-        return cells
+        """Return the feature of each report."""
 
     def counts(self, reports: NDArray[Any]) -> NDArray[np.float64]:
         return np.bincount(self._cells(reports), minlength=self.n_features).astype(np.float64)
 
     def score(self, reports: NDArray[Any], scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores[self._cells(reports)]
+
+
+class _CellReader(_PartitionReader):
+    """Numbers and records: the feature of a report is its cell."""
+
+    def __init__(self, reports: NDArray[Any]) -> None:
+        self._names = reports.dtype.names
+        self._edges = [_edges(column) for column in _columns(reports)]
+        self.n_features = int(np.prod([len(edges) + 1 for edges in self._edges]))
+
+    def _cells(self, reports: NDArray[Any]) -> NDArray[np.intp]:
+        cells = np.zeros(len(reports), np.intp)
+        for edges, column in zip(self._edges, _columns(reports), strict=True):
+            cells *= len(edges) + 1
+            cells += np.searchsorted(edges, column, side="right")
+        return cells
 
     def describe(self, scores: NDArray[np.float64], threshold: float) -> str:
         cells = np.flatnonzero(scores >= threshold)
@@ -123,6 +137,53 @@ class _CellReader(Reader):
         if (low + 1 if whole else math.nextafter(low, math.inf)) == high:
             return f"= {_shown(low)}"
         return f"in [{_shown(low)}, {_shown(high)})"
+
+
+class _LowBitReader(_PartitionReader):
+    """Numbers that hardly repeat: by their lowest set bit, their size and fields of few values."""
+
+    def __init__(self, reports: NDArray[Any], place: int, others: list[int]) -> None:
+        self._place, self._others = place, others
+        self._name = reports.dtype.names[place] if reports.dtype.names else "report"
+        columns = _columns(reports)
+        numbers = np.sort(columns[place])
+        found, counts = np.unique(lowest_bit(numbers), return_counts=True)
+        often = np.argsort(counts, kind="stable")[::-1][:_MOST_LEVELS]
+        self._levels = np.sort(found[often])
+        cuts = np.unique(numbers[len(numbers) * np.arange(1, _SIZES) // _SIZES])
+        self._edges = [*(_edges(columns[i]) for i in others), cuts]
+        shape = [*(len(edges) + 1 for edges in self._edges), len(self._levels) + 1]
+        self.n_features = int(np.prod(shape))
+
+    def _cells(self, reports: NDArray[Any]) -> NDArray[np.intp]:
+        columns = _columns(reports)
+        cells = np.zeros(len(reports), np.intp)
+        for edges, i in zip(self._edges, [*self._others, self._place], strict=True):
+            cells *= len(edges) + 1
+            cells += np.searchsorted(edges, columns[i], side="right")
+        level = lowest_bit(columns[self._place])
+        rank = np.minimum(np.searchsorted(self._levels, level), len(self._levels) - 1)
+        cells *= len(self._levels) + 1
+        return cells + np.where(self._levels[rank] == level, rank, len(self._levels))
+
+    def describe(self, scores: NDArray[np.float64], threshold: float) -> str:
+        chosen = np.flatnonzero(scores >= threshold)
+        ranks = np.unique(chosen % (len(self._levels) + 1)).tolist()
+        known = [_bit(level) for level in self._levels[[r for r in ranks if r < len(self._levels)]]]
+        more = f" or {len(known) - 3} others" if len(known) > 3 else ""
+        share = f"{len(chosen)} of {self.n_features} classes of bit and size"
+        bits = " or ".join(known[:3]) or "a rare one"
+        return f"lowest set bit of {self._name} = {bits}{more} ({share})"
+
+
+def _bit(level: int) -> str:
+    return "none" if level == NO_BIT else f"2^{level}"
+
+
+def _columns(reports: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return numbers, or the fields of records, in types that hold them without rounding."""
+    names = reports.dtype.names
+    return [_exact(reports[name]) for name in names] if names else [_exact(reports)]
 
 
 def _shown(end: float) -> str:
@@ -204,7 +265,7 @@ def _row_keys(reports: NDArray[Any], *, packed: bool) -> NDArray[Any]:
     return rows.view(f"S{rows.shape[1]}")[:, 0]
 
 
-class _RowReader(Reader):
+class _RowReader(_PartitionReader):
     """Rows of bits as one value each: a feature a row seen before, and one for all others."""
 
     def __init__(self, rows: NDArray[Any], *, packed: bool) -> None:
@@ -216,12 +277,6 @@ class _RowReader(Reader):
         keys = _row_keys(reports, packed=self._packed)
         place = np.minimum(np.searchsorted(self._rows, keys), len(self._rows) - 1)
         return np.where(self._rows[place] == keys, place, len(self._rows))
-
-    def counts(self, reports: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(self._cells(reports), minlength=self.n_features).astype(np.float64)
-
-    def score(self, reports: NDArray[Any], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores[self._cells(reports)]
 
     def describe(self, scores: NDArray[np.float64], threshold: float) -> str:
         return f"{np.count_nonzero(scores >= threshold)} of {self.n_features} rows of bits"
@@ -252,10 +307,12 @@ def find_event(readers: list[Reader], likely: NDArray[Any], unlikely: NDArray[An
     By the lemma of Neyman and Pearson the best events are those of a large likelihood ratio. A
     report is scored by the sum of the estimated log-ratios of its features (bits are taken as
     independent), and the threshold is the one at which the ratio, with a margin for the size of
-    the pilot, is largest. Of several ways to read reports, that with the largest ratio counts.
+    the pilot, is largest. Of several ways to read reports the first counts whose ratio is about as
+    large as the largest: the others have more features, and say less about what they are.
     """
     found = [_select(reader, likely, unlikely) for reader in readers]
-    return max(found, key=lambda entry: entry[0])[1]
+    enough = max(ratio for ratio, _ in found) / _CLOSE
+    return next(event for ratio, event in found if ratio >= enough)
 
 
 def _select(reader: Reader, likely: NDArray[Any], unlikely: NDArray[Any]) -> tuple[float, Event]:

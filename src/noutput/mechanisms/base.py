@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Channel", "Mechanism", "check_channel"]
+__all__ = ["Channel", "ExactMechanism", "Mechanism", "check_channel"]
 
 
 @runtime_checkable
@@ -55,6 +55,27 @@ class Mechanism(Protocol):
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
         """Return the variance averaged over a histogram of inputs; uniform if not given."""
+
+
+@runtime_checkable
+class ExactMechanism(Mechanism, Protocol):
+    r"""A mechanism whose `exact` is true: it knows the probability of every report it can draw.
+
+    Notes
+    -----
+    The loss of a report r between two inputs is ``log_likelihood(r, x) - log_likelihood(r, y)``.
+    It is at most `privacy_loss` for every report and all inputs, and no report is impossible for
+    one input and possible for another.
+    """
+
+    def privacy_loss(self) -> float:
+        """Return the exact loss, rounded up."""
+
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each whole report given x.
+
+        The shapes of reports and inputs broadcast; a row of bits is one report.
+        """
 
 
 @runtime_checkable

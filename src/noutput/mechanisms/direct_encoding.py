@@ -158,6 +158,11 @@ class DirectEncoding(FrequencyOracle):
         """Return P(report | x), of shape ``x.shape + (bins,)``."""
         return self._spread(np.eye(self.bins)[bin_of(unit_array(x), self.bins)])
 
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each report given x (arrays broadcast)."""
+        own = self.cells(reports) == bin_of(unit_array(x), self.bins)
+        return np.log(np.where(own, *self._shares))
+
     def corners(self) -> NDArray[np.float64]:
         """Return inputs whose rows of `probabilities` are all there are: one a bin."""
         return middles(self.bins)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms import sampling
+from noutput.mechanisms import exact, sampling
 from noutput.mechanisms.duchi import duchi
 from noutput.mechanisms.kernel import TableKernel
 from noutput.mechanisms.piecewise import pm
@@ -51,20 +51,20 @@ class Hybrid:
     Notes
     -----
     A report is a record of two fields, of the numpy type `REPORT`: ``part`` says which mechanism
-    made it (0: Duchi, 1: Piecewise), ``value`` is that mechanism's unbiased estimate of x. The
-    cells of `cells`, `probabilities` and `transition` are Duchi's two outputs followed by the
-    output bins of Piecewise.
+    made it (0: Duchi, 1: Piecewise), ``value`` is that mechanism's unbiased estimate of x: one of
+    2 numbers, or one of :math:`2^{24}`. The cells of `cells`, `probabilities` and `transition` are
+    Duchi's two outputs followed by the output bins of Piecewise.
 
-    Piecewise is chosen with probability :math:`\beta = 1 - e^{-\epsilon / 2}` where epsilon
-    exceeds 0.61 (`SMALLEST_MIXED_EPSILON`), else never. What x squared adds to the variance of
-    Piecewise, :math:`1 / (e^{\epsilon / 2} - 1)`, and takes from Duchi's, 1, cancel for this
-    :math:`\beta`: the variance is the same for every x.
+    Piecewise is chosen with probability :math:`\beta = 1 - e^{-\epsilon / 2}`, rounded to a whole
+    number of :math:`2^{-32}`, where epsilon exceeds 0.61 (`SMALLEST_MIXED_EPSILON`), else never.
+    What x squared adds to the variance of Piecewise, :math:`1 / (e^{\epsilon / 2} - 1)`, and takes
+    from Duchi's, 1, cancel for this :math:`\beta`: the variance is the same for every x, up to the
+    rounding of the coin and of the window to whole numbers.
 
     Guarantees
     ----------
     The coin does not depend on x, so the pair of part and value is as private as the parts: the
-    densities of Piecewise and the certified table of Duchi are epsilon-locally differentially
-    private. Like Piecewise, the sampler is **not exact** (see `WindowMechanism`).
+    certified grid of Piecewise (`WindowMechanism`) and the certified table of Duchi.
 
     References
     ----------
@@ -87,13 +87,13 @@ class Hybrid:
 
     @property
     def exact(self) -> bool:
-        """False: the Piecewise part computes with floats."""
-        return False
+        """True: both parts draw with certified whole-number weights."""
+        return True
 
     @property
     def bits(self) -> int:
-        """How many bits a report needs: the part, and a float."""
-        return 65
+        """How many bits a report needs: the part, and the longer of both reports."""
+        return 1 + max(self.duchi.bits, self.piecewise.bits)
 
     @property
     def n_cells(self) -> int:
@@ -103,13 +103,23 @@ class Hybrid:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the parts, as 64 hexadecimal digits."""
-        parts = f"noutput-hybrid 1\n{self.duchi.fingerprint}\n{self.piecewise.fingerprint}"
+        parts = (
+            f"noutput-hybrid 2\n{self.piecewise_weight}\n{self.duchi.fingerprint}"
+            f"\n{self.piecewise.fingerprint}"
+        )
         return hashlib.sha256(parts.encode()).hexdigest()
+
+    @property
+    def piecewise_weight(self) -> int:
+        """The probability of the Piecewise part, in units of 2^-32."""
+        if self.epsilon <= SMALLEST_MIXED_EPSILON:
+            return 0
+        return round(-math.expm1(-self.epsilon / 2.0) * exact.SCALE)
 
     @property
     def piecewise_share(self) -> float:
         """The probability of the Piecewise part."""
-        return -math.expm1(-self.epsilon / 2.0) if self.epsilon > SMALLEST_MIXED_EPSILON else 0.0
+        return self.piecewise_weight / exact.SCALE
 
     @cached_property
     def duchi(self) -> TableMechanism:
@@ -124,6 +134,10 @@ class Hybrid:
     @cached_property
     def _duchi_kernel(self) -> TableKernel:
         return TableKernel(self.duchi.knots, self.duchi.weights)
+
+    def privacy_loss(self) -> float:
+        """Return the larger of the exact losses of both parts, rounded up."""
+        return max(self.duchi.privacy_loss(), self.piecewise.privacy_loss())
 
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
@@ -142,23 +156,24 @@ class Hybrid:
         Returns
         -------
         record, or array of records of the same shape as x
-            Fields ``part`` and ``value``. The i-th number uses the words 2i (which part) and
-            2i + 1 (its report).
+            Fields ``part`` and ``value``. The i-th number uses the words 2i (lower half: which
+            part; upper half: which position of the window) and 2i + 1 (the report).
         """
         return sampling.report(x, rng, self._draw, REPORT, clip=clip, words_each=2)
 
     def _draw(
         self, x: NDArray[np.float64], words: NDArray[np.uint64], out: NDArray[np.void]
     ) -> None:
-        coins, own = words[0::2], words[1::2]
-        threshold = min(round(self.piecewise_share * 2.0**64), (1 << 64) - 1)
-        part = coins < np.uint64(threshold)
+        first, own = words[0::2], np.ascontiguousarray(words[1::2])
+        part = (first & np.uint64(exact.SCALE - 1)) < np.uint64(self.piecewise_weight)
         indexes = np.empty(x.shape, np.uint8)
         self._duchi_kernel.draw(x, own, indexes)
-        values = np.empty(x.shape)
-        self.piecewise.draw(x, own, values)
+        values = self._values_of(self.piecewise.grid.draw(x, first, own))
         out["part"] = part
         out["value"] = np.where(part, values, self.duchi.outputs.take(indexes))
+
+    def _values_of(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.piecewise.decode(self.piecewise.values_of(points))
 
     def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of x that each report stands for."""
@@ -177,8 +192,10 @@ class Hybrid:
         return result
 
     def worst_variance(self) -> float:
-        """Return the largest variance over all inputs: it is linear in x squared."""
-        return float(self.variance([0.0, 1.0]).max())
+        """Return the largest variance over all inputs: next to 0 or next to 1."""
+        grid = self.piecewise.grid
+        bend = self.piecewise_share * (1.0 + grid.variance_parts[1])
+        return float(self.variance(grid.peaks(bend)).max())
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
         """Return the variance averaged over a histogram of inputs.
@@ -211,9 +228,27 @@ class Hybrid:
             raise InvalidArgumentError("reports", rule, reports)
         cells = np.empty(records.shape, np.intp)
         cells[~continuous] = other > 0.0
-        inside = self.piecewise.cells(value[continuous], output_bins)
+        inside = self.piecewise.cells(value[continuous] * self.piecewise.gain, output_bins)
         cells[continuous] = inside + self.duchi.n_outputs
         return cells
+
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each record given x (arrays broadcast).
+
+        It is minus infinity for a record that no input can give.
+        """
+        records, numbers = np.broadcast_arrays(_records(reports), unit_array(x))
+        part, value = records["part"], records["value"]
+        rows = self.duchi.probabilities(numbers)
+        small = np.where(value == self.duchi.outputs[1], rows[..., 1], rows[..., 0])
+        small = np.where(np.isin(value, self.duchi.outputs), small, 0.0)
+        points = self.piecewise.points_of(value * self.piecewise.gain)
+        large = self.piecewise.grid.probability(points, numbers)
+        large = np.where(self._values_of(points) == value, large, 0.0)
+        share = self.piecewise_share
+        mixed = [(1.0 - share) * small, share * large]
+        with np.errstate(divide="ignore"):
+            return np.log(np.select([part == _DUCHI, part == _PIECEWISE], mixed, 0.0))
 
     def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (2 + output_bins,)``."""

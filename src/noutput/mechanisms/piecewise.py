@@ -1,9 +1,10 @@
-r"""The Piecewise mechanism and its variants: real reports, unbiased without decoding.
+r"""The Piecewise mechanism and its variants: reports close to x, whose mean is x.
 
 Notes
 -----
 With :math:`c = e^\epsilon` a member of the family is given by the ratio t of slope to half width,
-and scaled so that its gain is 1: slope :math:`(c + t) / (c - 1)`, half width
+and scaled so that the model's gain is 1 (that of the grid differs by the rounding of its window,
+which `decode` undoes): slope :math:`(c + t) / (c - 1)`, half width
 :math:`(c + t) / (t (c - 1))`. Its worst-case variance is
 
 .. math:: \frac{t + 1}{c - 1} + \frac{(t + c)\left((t + 1)^3 + c - 1\right)}{3 t^2 (c - 1)^2} .

@@ -1,4 +1,4 @@
-r"""Square Wave: real reports made for the distribution of the inputs."""
+r"""Square Wave: reports close to x, made for the distribution of the inputs."""
 
 from __future__ import annotations
 

@@ -254,6 +254,15 @@ class TableMechanism:
         """
         return moments.interpolate(unit_array(x), self._knots, self._weights / exact.SCALE)
 
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each report given x (arrays broadcast)."""
+        numbers, indexes = np.broadcast_arrays(unit_array(x), self.cells(reports))
+        rows = self.probabilities(numbers)
+        result: NDArray[np.float64] = np.log(
+            np.take_along_axis(rows, indexes[..., None], axis=-1)[..., 0]
+        )
+        return result
+
     @property
     def unbiased(self) -> bool:
         """True: every table decodes to an unbiased mean, since knots are the means of rows."""

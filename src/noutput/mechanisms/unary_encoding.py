@@ -149,6 +149,24 @@ class UnaryEncoding(FrequencyOracle):
         """Return the probability that each bit is set, of shape ``x.shape + (bins,)``."""
         return self._spread(np.eye(self.bins)[bin_of(unit_array(x), self.bins)])
 
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each row of bits given x (arrays broadcast).
+
+        All bits but that of the own bin are drawn alike, so how many are set is enough.
+        """
+        bits = self.unpack(reports)
+        bin_ = bin_of(unit_array(x), self.bins)
+        shape = np.broadcast_shapes(bits.shape[:-1], bin_.shape)
+        bits = np.broadcast_to(bits, (*shape, self.bins))
+        place = np.broadcast_to(bin_, shape)[..., None]
+        own = np.take_along_axis(bits, place, axis=-1)[..., 0]
+        others = bits.sum(axis=-1, dtype=np.int64) - own
+        likely, unlikely = self._shares
+        result: NDArray[np.float64] = np.where(own, math.log(likely), math.log1p(-likely))
+        result += others * math.log(unlikely)
+        result += (self.bins - 1 - others) * math.log1p(-unlikely)
+        return result
+
     def counts(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Return how many reports have each bit set."""
         packed = np.asarray(reports)

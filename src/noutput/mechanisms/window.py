@@ -1,7 +1,7 @@
-r"""Mechanisms that report a real number which is more likely close to the true one.
+r"""Mechanisms that report a number which is more likely close to the true one.
 
-Given x, the density of the report y is constant inside a window around :math:`s x` and smaller by
-the factor :math:`e^\epsilon` everywhere else:
+The model: given x, the density of the report y is constant inside a window around :math:`s x` and
+smaller by the factor :math:`e^\epsilon` everywhere else:
 
 .. math:: f(y \mid x) = \begin{cases}
             c\, q & L(x) \le y \le R(x) \\
@@ -10,46 +10,41 @@ the factor :math:`e^\epsilon` everywhere else:
           \qquad L(x) = s x - h, \quad R(x) = s x + h, \quad c = e^\epsilon .
 
 All members of the Piecewise family and Square Wave are of this form; they differ in the slope s
-and the half width h of the window alone.
+and the half width h of the window alone. Reports are drawn on a grid of points that does not
+depend on x, with weights that are whole numbers: see `noutput.mechanisms.grid`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms import sampling
-from noutput.mechanisms.exact import LARGEST_EXPONENT
+from noutput.mechanisms.grid import SCALE, WindowGrid
 from noutput.mechanisms.moments import mean_square
 from noutput.mechanisms.sampling import unit_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["OUTPUT_BINS", "SMALLEST_EPSILON", "WindowMechanism", "check_epsilon", "uniform"]
+__all__ = ["OUTPUT_BINS", "SMALLEST_EPSILON", "WindowMechanism", "check_epsilon"]
 
 OUTPUT_BINS = 64
-"""How many equal bins real-valued reports are counted in."""
+"""How many equal bins reports are counted in."""
 
 SMALLEST_EPSILON = 1e-9
 """Below, the numbers that describe a mechanism would overflow or drown in rounding."""
 
 _MOST_BINS = 1 << 16
+_NO_POINT = 2.0**40  # no grid has as many points
 _ROUNDING = 1e-9  # by which reports may pass the reach, relative to it
-
-
-def uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Turn 64-bit words into numbers of [0, 1): multiples of 2^-53."""
-    numbers: NDArray[np.float64] = (words >> np.uint64(11)).astype(np.float64)
-    numbers *= 2.0**-53
-    return numbers
 
 
 def check_epsilon(epsilon: float) -> float:
@@ -61,7 +56,7 @@ def check_epsilon(epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class WindowMechanism:
-    r"""A real-valued mechanism with a window around the true value.
+    r"""A mechanism with many ordered reports and a window of likely ones around the true value.
 
     Parameters
     ----------
@@ -74,27 +69,34 @@ class WindowMechanism:
 
     Notes
     -----
-    The total mass is :math:`q\,(2 (s + h) + (c - 1)\, 2 h) = 1`, so :math:`q = 1 / (2 (s + c h))`.
-    The mean of a report is :math:`g x` with the gain :math:`g = 2 q s h (c - 1)`, and its second
-    moment is
+    Reports are the middles of :math:`G = 2^{24}` equal steps of [-s - h, s + h]. The window holds
+    the whole number w of them that is closest to :math:`G h / (s + h)`, and its position is
+    rounded at random so that the mean of a report is exactly :math:`g x`. `WindowGrid` derives the
+    gain g and the variance, which is
 
-    .. math:: \frac{2 q}{3} \left[(s + h)^3 + (c - 1) h^3\right] + g s x^2 ,
+    .. math:: v + (\kappa - 1)\, x^2 + \kappa \delta^2 f (1 - f)
 
-    because the window contributes :math:`(c - 1) q \int_L^R y^2 dy = (c - 1) q\, (2 h s^2 x^2 +
-    2 h^3 / 3)`. Reports decode to :math:`y / g`, an unbiased estimate of x with variance
+    for reports decoded to :math:`y / g`; f is the fraction of the position of x, and
+    :math:`\delta = 2 / (G - w)` the step between positions.
+
+    The model has :math:`q = 1 / (2 (s + c h))`, the gain :math:`2 q s h (c - 1)` and the variance
 
     .. math:: \frac{2 q}{3 g^2} \left[(s + h)^3 + (c - 1) h^3\right]
-              + \left(\frac{s}{g} - 1\right) x^2 ,
+              + \left(\frac{s}{g} - 1\right) x^2 .
 
-    which is largest at :math:`|x| = 1` since :math:`s / g = (s / h + c) / (c - 1) > 1`.
+    The grid differs from it by the rounding of w (one part in 2 w at most), of the weights (about
+    one part in b, and in a - b) and of reports and positions (about one part in :math:`G^2`). The
+    variances of PM, PM-sub, PM-opt and Square Wave are within one part in :math:`10^6` of the
+    model's for epsilon from :math:`10^{-4}` to 4, within one in :math:`10^4` from :math:`10^{-6}`
+    to 10, and within 1% from :math:`10^{-9}` to 14. From about 20 on, the window of Square Wave
+    would be narrower than one step; it is one step wide then.
 
     Guarantees
     ----------
-    The density above is :math:`\epsilon`-locally differentially private: for every y it takes no
-    values but q and :math:`e^\epsilon q`. The sampler is **not exact**: it computes with floats,
-    and which floats can come out depends on x. Whoever sees all 64 bits of reports can learn
-    more than epsilon allows (Mironov 2012). This class serves research and simulation; deploy a
-    `TableMechanism`.
+    :math:`\epsilon`-locally differentially private for all real inputs, samples included: the
+    points do not depend on x, every point is drawn with one of two whole-number weights, and
+    their ratio has been proven to be at most :math:`e^\epsilon` (see `WindowGrid`). What floats
+    tell in their low bits (Mironov 2012) is therefore nothing: a report is the number of a point.
 
     References
     ----------
@@ -107,8 +109,8 @@ class WindowMechanism:
     >>> m = no.mechanism("pm", epsilon=1.0)
     >>> m.privatize([-1.0, 0.5], rng=np.random.default_rng(7)).shape
     (2,)
-    >>> round(m.worst_variance(), 4)
-    5.2236
+    >>> round(m.worst_variance(), 4), m.bits, m.privacy_loss() <= 1.0
+    (5.2236, 24, True)
     """
 
     epsilon: float
@@ -119,16 +121,26 @@ class WindowMechanism:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         for name in ("slope", "half_width"):
             object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
+        _ = self.grid  # certified at birth
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild through the constructor, so that a pickle is certified too."""
+        return type(self), (self.epsilon, self.slope, self.half_width)
+
+    @cached_property
+    def grid(self) -> WindowGrid:
+        """The points and their whole-number weights."""
+        return WindowGrid.fitted(self.epsilon, self.half_width / self.reach)
 
     @property
     def exact(self) -> bool:
-        """False: the sampler computes with floats."""
-        return False
+        """True: the sampler compares whole numbers with certified thresholds."""
+        return True
 
     @property
     def bits(self) -> int:
-        """How many bits a report needs: those of a float."""
-        return 64
+        """How many bits a report needs: those of the number of its point."""
+        return (self.grid.points - 1).bit_length()
 
     @property
     def n_cells(self) -> int:
@@ -137,37 +149,70 @@ class WindowMechanism:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the parameters, as 64 hexadecimal digits."""
+        """SHA-256 of the parameters and of the grid, as 64 hexadecimal digits."""
         parts = struct.pack("<ddd", self.epsilon, self.slope, self.half_width)
-        return hashlib.sha256(b"noutput-window 1\n" + parts).hexdigest()
+        grid = self.grid
+        weights = f"\n{grid.points} {grid.window} {grid.inside} {grid.outside}"
+        return hashlib.sha256(b"noutput-window 2\n" + parts + weights.encode()).hexdigest()
 
     @property
     def reach(self) -> float:
-        """The largest report; the smallest is its negative."""
+        """The end of the range of reports; its start is the negative."""
         return self.slope + self.half_width
 
     @property
-    def _excess(self) -> float:
-        return math.expm1(min(self.epsilon, LARGEST_EXPONENT))
+    def _unit(self) -> float:
+        """Half the step from one report to the next."""
+        return self.reach / self.grid.points
 
     @property
     def outside_density(self) -> float:
-        """The density q of reports outside the window."""
-        return 0.5 / (self.reach + self._excess * self.half_width)
+        """The density q of reports outside the window: per length, not per point."""
+        return self.grid.outside / SCALE / (2.0 * self._unit)
 
     @property
     def gain(self) -> float:
         """By what a report is divided to decode it."""
-        return 2.0 * self.outside_density * self.slope * self.half_width * self._excess
+        return self.reach * self.grid.gain
+
+    def privacy_loss(self) -> float:
+        """Return the exact loss, rounded up."""
+        return self.grid.privacy_loss()
 
     def density(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density of reports y given inputs x (arrays broadcast)."""
-        reports = np.asarray(y, np.float64)
-        away = np.abs(reports - self.slope * unit_array(x)) - self.half_width
-        factor = np.where(away <= 0.0, 1.0 + self._excess, 1.0)
-        result: NDArray[np.float64] = (
-            self.outside_density * factor * (np.abs(reports) <= self.reach)
-        )
+        """Return the density at y given inputs x (arrays broadcast).
+
+        Every report stands for the step of the range that it is the middle of.
+        """
+        numbers = np.asarray(y, np.float64)
+        point = np.floor((numbers / self._unit + self.grid.points) / 2.0)
+        point -= numbers == self.reach  # the last step holds its end
+        return self.grid.probability(_whole(point), unit_array(x)) / (2.0 * self._unit)
+
+    def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each report given x (arrays broadcast).
+
+        It is minus infinity for a number that no input can give.
+        """
+        numbers = np.asarray(reports, np.float64)
+        point = self.points_of(numbers)
+        known = self.values_of(point) == numbers
+        with np.errstate(divide="ignore"):
+            result: NDArray[np.float64] = np.log(
+                self.grid.probability(point, unit_array(x)) * known
+            )
+        return result
+
+    def points_of(self, reports: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of the point closest to each report."""
+        return _whole(np.rint((reports / self._unit + (self.grid.points - 1)) / 2.0))
+
+    def values_of(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the report that each point stands for."""
+        result: NDArray[np.float64] = points.astype(np.float64)
+        result *= 2.0
+        result += 1 - self.grid.points  # a whole number still, so that one product rounds
+        result *= self._unit
         return result
 
     def privatize(
@@ -187,35 +232,15 @@ class WindowMechanism:
         Returns
         -------
         float, or array of floats of the same shape as x
-            Numbers in [-reach, reach]. The i-th number uses the i-th random word.
+            Points of the grid between -reach and reach. The i-th number uses the words 2i (which
+            position) and 2i + 1 (which point).
         """
-        return sampling.report(x, rng, self.draw, np.dtype(np.float64), clip=clip)
+        return sampling.report(x, rng, self._draw, np.dtype(np.float64), clip=clip, words_each=2)
 
-    def draw(
+    def _draw(
         self, x: NDArray[np.float64], words: NDArray[np.uint64], out: NDArray[np.float64]
     ) -> None:
-        r"""Write the reports for numbers of [-1, 1], one word each.
-
-        Notes
-        -----
-        A uniform u is a length along the window first, at :math:`c q` a unit, then along the
-        rest, at q a unit. With :math:`t = u / (c q) - 2 h` the report is :math:`R(x) + t` where
-        t is negative; else :math:`c t` is the length along the rest, which continues behind the
-        window where it is longer than :math:`L(x) + s + h = s (x + 1)`.
-        """
-        factor = 1.0 + self._excess
-        center = x * self.slope
-        length = uniform(words)
-        length *= 1.0 / (factor * self.outside_density)
-        length -= 2.0 * self.half_width
-        outside = length * factor
-        behind = outside >= center + self.slope
-        outside -= self.reach
-        outside += behind * (2.0 * self.half_width)
-        center += self.half_width
-        center += length
-        np.copyto(out, np.where(length < 0.0, center, outside))
-        np.clip(out, -self.reach, self.reach, out=out)
+        out[:] = self.values_of(self.grid.draw(x, words[0::2], words[1::2]))
 
     def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the unbiased estimate of x that each report stands for."""
@@ -226,22 +251,13 @@ class WindowMechanism:
         """Return the mean of the decoded report at every x: x itself."""
         return unit_array(x)
 
-    @property
-    def _variance_parts(self) -> tuple[float, float]:
-        """The variance at 0, and what x squared adds."""
-        cubes = self.reach**3 + self._excess * self.half_width**3
-        at_zero = 2.0 * self.outside_density * cubes / (3.0 * self.gain**2)
-        return at_zero, self.slope / self.gain - 1.0
-
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the variance of the decoded report at every x."""
-        at_zero, curvature = self._variance_parts
-        result: NDArray[np.float64] = at_zero + curvature * unit_array(x) ** 2
-        return result
+        return self.grid.variance(unit_array(x))
 
     def worst_variance(self) -> float:
-        """Return the largest variance over all inputs: that at the ends."""
-        return sum(self._variance_parts)
+        """Return the largest variance over all inputs: that at the ends, or close to them."""
+        return self.grid.worst_variance()
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
         """Return the variance averaged over a histogram of inputs.
@@ -252,8 +268,7 @@ class WindowMechanism:
             Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
         """
         bins = _checks.histogram("prior", [1.0] if prior is None else prior)
-        at_zero, curvature = self._variance_parts
-        return at_zero + curvature * mean_square(bins)
+        return self.grid.average_variance(bins, mean_square(bins))
 
     def edges(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return the edges of equal bins of the reports, from -reach to reach."""
@@ -277,12 +292,16 @@ class WindowMechanism:
         place = np.searchsorted(self.edges(output_bins), array, side="right") - 1
         return np.clip(place, 0, output_bins - 1)
 
+    def _bounds(self, output_bins: int) -> NDArray[np.float64]:
+        return self.grid.bounds(_checks.whole("output_bins", output_bins, 1, _MOST_BINS))
+
     def probabilities(self, x: ArrayLike, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
-        """Return P(report in output bin | x), of shape ``x.shape + (output_bins,)``."""
-        edges = self.edges(output_bins)
-        left = (self.slope * unit_array(x) - self.half_width)[..., None]
-        overlap = np.clip(edges - left, 0.0, 2.0 * self.half_width)
-        return self._mass(edges, np.diff(overlap, axis=-1))
+        """Return P(report in output bin | x), of shape ``x.shape + (output_bins,)``.
+
+        The bins of the registry hold equally many points; where `output_bins` does not divide
+        their number, bins differ by one point.
+        """
+        return self.grid.masses(self._bounds(output_bins), unit_array(x))
 
     def corners(self, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return inputs whose rows of `probabilities` span all others.
@@ -290,9 +309,7 @@ class WindowMechanism:
         Rows are linear in x between those x at which an end of the window meets the edge of an
         output bin.
         """
-        edges = self.edges(output_bins)
-        bends = np.concatenate([edges - self.half_width, edges + self.half_width]) / self.slope
-        return np.unique(np.clip(bends, -1.0, 1.0))  # the first and last edge give -1 and 1
+        return self.grid.bends(self._bounds(output_bins))
 
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         r"""Return P(report in output bin | x uniform in a bin), of shape (bins, output_bins).
@@ -303,31 +320,12 @@ class WindowMechanism:
             How many equal bins of [-1, 1] the inputs fall into.
         output_bins : int
             How many equal bins the reports fall into.
-
-        Notes
-        -----
-        With :math:`z = t - s x` clipped to [-h, h], the length of the window below an edge t is
-        :math:`z + h`. So its integral over a bin of inputs is a difference of
-
-        .. math:: K(t, x) = -\frac{h}{s} \left[\frac{(z + h)^2}{2 h} + 2 (t - s x - h)_+\right] .
-
-        The second differences of K over both sets of edges are the paper's two sums of three
-        integrals: one formula holds whether the window is wider than an output bin or not.
         """
-        edges = self.edges(output_bins)
         inputs = np.linspace(-1.0, 1.0, _checks.whole("bins", bins, 1, _MOST_BINS) + 1)
-        width = self.half_width
-        position: NDArray[Any] = edges - self.slope * inputs[:, None]
-        inside = np.clip(position, -width, width) + width
-        integral = inside**2 / (2.0 * width) + 2.0 * np.maximum(position - width, 0.0)
-        differences = np.diff(np.diff(integral, axis=0), axis=1) / np.diff(inputs)[:, None]
-        overlap = differences * (-width / self.slope)
-        return self._mass(edges, overlap)
+        return self.grid.mean_masses(self._bounds(output_bins), inputs)
 
-    def _mass(
-        self, edges: NDArray[np.float64], overlap: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = self.outside_density * (
-            np.diff(edges) + self._excess * overlap
-        )
-        return result
+
+def _whole(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return whole numbers of floats; -1 for what is too large for any grid, and for NaN."""
+    known = np.abs(numbers) < _NO_POINT
+    return np.where(known, numbers, -1.0).astype(np.int64)
