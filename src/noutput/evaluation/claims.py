@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from noutput.evaluation.comparison import Comparison, Score, compare, score
 from noutput.evaluation.datasets import LABELS
 from noutput.evaluation.figures import paper_rows
-from noutput.evaluation.results import BOUND, Results
+from noutput.evaluation.results import BINNED, BOUND, Results
 from noutput.evaluation.scenarios import MECHANISMS, make
 from noutput.evaluation.tables import PAPER_BITS, bits_limits, needed_bits, paper_bits
 
@@ -213,7 +213,11 @@ def _predicted(pair: Comparison) -> float:
 
 def _histogram_pairs(found: Results, figure: str, first: str) -> list[Comparison]:
     """Compare with every baseline, each with the estimator of the paper's panel."""
-    rows = [row for row in paper_rows(found.of(figure)) if row.estimator != "ems"]
+    rows = [
+        row
+        for row in paper_rows(found.of(figure))
+        if row.estimator != "ems" and row.truth in ("", BINNED)
+    ]
     return compare(rows, first, _HISTOGRAM_BASELINES)
 
 

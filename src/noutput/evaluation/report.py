@@ -24,10 +24,12 @@ from noutput.evaluation.document import (
 )
 from noutput.evaluation.figures import paper_rows
 from noutput.evaluation.provenance import versions
+from noutput.evaluation.results import BINNED
 from noutput.evaluation.scenarios import FIGURES, MECHANISMS, command
 
 if TYPE_CHECKING:
     from noutput.evaluation.claims import Claim, Finding
+    from noutput.evaluation.datasets import Dataset
     from noutput.evaluation.figures import Drawing
     from noutput.evaluation.results import Results, Row
     from noutput.evaluation.run import Outcome
@@ -120,9 +122,11 @@ def _details(name: str, found: Results, tables: dict[str, Numbers]) -> Iterator[
         yield _agreement(rows_found)
     if name == "mean":
         yield from _beaten(rows_found)
+    if name == "variance":
+        rows_found = found.of(name, truth=BINNED)
     if name in ("distribution", "variance"):
+        yield from _gain(rows_found, found.scenario.mechanisms)
         rows_found = paper_rows(rows_found)
-        yield from _gain(found, name)
     for dataset in dict.fromkeys(row.dataset for row in rows_found):
         yield Heading(3, f"{LABELS.get(dataset, 'All inputs')}")
         yield _numbers([row for row in rows_found if row.dataset == dataset])
@@ -194,11 +198,11 @@ def _beaten(rows: list[Row]) -> Iterator[Block]:
         )
 
 
-def _gain(found: Results, figure: str) -> Iterator[Block]:
+def _gain(found: list[Row], mechanisms: tuple[str, ...]) -> Iterator[Block]:
     """Say how much gp changes the errors of the same reports."""
-    rows = {(r.dataset, r.mechanism, r.estimator, r.epsilon): r for r in found.of(figure)}
+    rows = {(r.dataset, r.mechanism, r.estimator, r.epsilon): r for r in found}
     lines = []
-    for name in found.scenario.mechanisms:
+    for name in mechanisms:
         logs = [
             math.log(rows[d, m, "gp", e].value / row.value)
             for (d, m, estimator, e), row in rows.items()
@@ -240,13 +244,18 @@ def _setting(outcome: Outcome) -> list[Block]:
     blocks: list[Block] = [Heading(2, "How it was made")]
     if outcome.datasets:
         rows = tuple(
-            (data.label, f"{data.people:,}", str(data.n_attributes), data.notes or ("nothing",))
+            (data.label, f"{data.people:,}", str(data.n_attributes), _remarks(data))
             for data in outcome.datasets.values()
         )
-        blocks.append(Table(("dataset", "people", "attributes", "left out"), rows))
+        blocks.append(Table(("dataset", "people", "attributes", "remarks"), rows))
     made = ", ".join(f"{name} {version}" for name, version in versions().items())
     source = "`metadata.json` has the commits and the fingerprints of all mechanisms."
     return [*blocks, Items((*_METHOD, f"`{command(outcome.scenario)}`; {made}; {source}"))]
+
+
+def _remarks(data: Dataset) -> tuple[str, ...]:
+    unusual = (f"**{data.difference}**",) if data.difference else ()
+    return (*unusual, *data.notes) or ("nothing is left out",)
 
 
 _METHOD = (
