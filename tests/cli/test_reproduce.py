@@ -39,6 +39,7 @@ def test_everything_is_written(made: tuple[Path, str]) -> None:
         "units.jsonl",
     }  # fmt: skip
     assert "holds in part  A report of the analytical design" in output
+    assert "not tested     On real data the worst-case design" in output
     assert f"Everything is in {out}" in output
     rows = list(csv.DictReader((out / "mean.csv").read_text().splitlines()[2:]))
     assert len(rows) == 2 * 11 * 3

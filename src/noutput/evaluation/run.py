@@ -85,7 +85,7 @@ def execute(
     progress : callable
         Called with the share of the work that is done.
     warn : callable
-        Called, before any work is done, with what is unusual about the datasets.
+        Called before any work is done, with what is unusual about the datasets.
 
     Raises
     ------
