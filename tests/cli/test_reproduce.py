@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def test_everything_is_written(made: tuple[Path, str]) -> None:
         "units.jsonl",
     }  # fmt: skip
     assert "holds in part  A report of the analytical design" in output
+    assert "not tested     On real data the worst-case design" in output
     assert f"Everything is in {out}" in output
     rows = list(csv.DictReader((out / "mean.csv").read_text().splitlines()[2:]))
     assert len(rows) == 2 * 11 * 3
@@ -108,6 +110,20 @@ def test_missing_data_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Source, "cache", staticmethod(lambda: tmp_path))
     done = reproduce(tmp_path / "out", "mean", "--dataset", "beijing_housing")
     assert isinstance(done.exception, MissingDataError)
+
+
+def test_other_numbers_are_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_arguments: object) -> None:
+        raise run.Stopped
+
+    monkeypatch.setattr(run, "_mechanisms", stop)
+    rows = "".join(f"{k},{k * k}\n" for k in range(50))
+    (tmp_path / "adult.csv.gz").write_bytes(gzip.compress(f"a,b\n{rows}".encode()))
+    done = reproduce(tmp_path / "out", "mean", "--dataset", "adult", "--data", str(tmp_path))
+    assert done.exit_code == 130
+    assert "Warning: adult is not the known dataset: it has 50 people, 2 attributes" in done.output
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,17 @@ def test_absurd_columns_of_beijing_are_left_out_aloud(nowhere: Path) -> None:
     ]
 
 
+def test_other_numbers_than_the_known_ones_are_told(nowhere: Path) -> None:
+    write(nowhere, "adult", "age,hours\n10,1\n30,2\n20,3\n")
+    found = datasets.load("adult", nowhere)
+    assert found.difference == (
+        f"adult is not the known dataset: it has 3 people, 2 attributes and digest {found.digest}, "
+        "not 48,842, 6 and 3ac5af8c430be2e4; results are about other numbers than the published "
+        "ones"
+    )
+    assert set(datasets._KNOWN) == set(datasets.DATASETS)
+
+
 def test_places_are_looked_at_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(nowhere / "cache", "adult", "a\n1\n2\n3\n4\n")
     assert datasets.load("adult").people == 4
@@ -112,6 +123,7 @@ def test_the_papers_datasets(
     """Means are known in the original units, so the scaling is undone with the file's range."""
     found = datasets.load(name)
     assert found.values.shape == shape
+    assert found.difference == ""
     assert np.all(found.values.min(axis=0) == -1.0)
     assert np.all(found.values.max(axis=0) == 1.0)
     if column is not None:

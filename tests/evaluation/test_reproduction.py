@@ -12,9 +12,11 @@ import pytest
 
 from noutput.evaluation import claims
 from noutput.evaluation.datasets import load
-from noutput.evaluation.results import Results, Row, root_mean
-from noutput.evaluation.scenarios import FULL, make
+from noutput.evaluation.readings import under
+from noutput.evaluation.results import BINNED, RAW, Results, Row, root_mean
+from noutput.evaluation.scenarios import FULL, READINGS, make
 from noutput.evaluation.units import BLOCK, Unit
+from noutput.evaluation.verdicts import UNTESTED
 from noutput.evaluation.work import compute
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproduction"
@@ -40,6 +42,7 @@ def row_of(cells: dict[str, str]) -> Row:
         float(cells["standard_error"]),
         int(cells["runs"]),
         float(cells["predicted"] or math.nan),
+        cells["truth"],
     )
 
 
@@ -49,6 +52,35 @@ def test_the_verdicts_follow_from_the_tables() -> None:
     assert len(findings) == len(claims.CLAIMS)
     for claim, finding in findings:
         assert f"| {claim.text} | {claim.place} | **{finding.verdict}** |" in report
+
+
+def test_every_claim_is_tested() -> None:
+    """A full run has the data for all claims."""
+    verdicts = {finding.verdict for _, finding in claims.check(Results(FULL, tuple(rows())))}
+    assert UNTESTED not in verdicts
+
+
+def test_other_readings_of_the_stopping_rule_are_in_the_tables() -> None:
+    report = (FOLDER / "REPORT.md").read_text(encoding="utf-8")
+    assert "## The stopping rule, read in three ways" in report
+    found = Results(FULL, tuple(rows()))
+    for claim in claims.CLAIMS:
+        if claim.figure in ("distribution", "variance"):
+            verdicts = [claim.check(under(found, reading)).verdict for reading in READINGS]
+            assert f"| {claim.text} | **{'** | **'.join(verdicts)}** |" in report
+
+
+def test_the_true_histogram_explains_the_error_against_the_numbers() -> None:
+    """At a large epsilon the error on Beijing Housing is that of the bins, not of the reports."""
+    found = Results(FULL, tuple(rows()))
+    place: dict[str, str | float] = {
+        "dataset": "beijing_housing",
+        "mechanism": "pm",
+        "estimator": "em",
+        "epsilon": 5.0,
+    }
+    (raw,), (binned,) = (found.of("variance", truth=truth, **place) for truth in (RAW, BINNED))
+    assert raw.value > 2.0 * binned.value
 
 
 def test_measured_errors_agree_with_theory() -> None:

@@ -32,4 +32,4 @@ def test_the_table_says_what_it_follows_from(tmp_path: Path) -> None:
     assert remarks[0].startswith("# seed 7, runs 3, commit ")
     assert remarks[1].startswith("# noutput ")
     assert remarks[2].startswith("figure,dataset,mechanism,estimator,epsilon,value")
-    assert remarks[3] == "mean,spike,pm,,0.5,0.33333333,0.001,3,"
+    assert remarks[3] == "mean,spike,pm,,0.5,0.33333333,0.001,3,,"

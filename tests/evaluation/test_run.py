@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noutput.evaluation import results, run, units
+from noutput.evaluation import code, results, run, units
 from noutput.evaluation.datasets import load
 from noutput.evaluation.run import Outcome, Stopped, execute
 from noutput.evaluation.scenarios import make
@@ -36,6 +37,7 @@ def csv(outcome: Outcome, folder: Path) -> bytes:
 def test_two_processes_give_the_same_bytes(reference: tuple[Path, Outcome], tmp_path: Path) -> None:
     other = execute(small(*COLLECTED), tmp_path / "units.jsonl", jobs=2)
     assert csv(other, tmp_path) == csv(reference[1], tmp_path)
+    assert (tmp_path / "units.jsonl").read_bytes() == reference[0].read_bytes()
 
 
 def test_an_interrupted_run_continues_with_the_same_bytes(
@@ -55,6 +57,7 @@ def test_an_interrupted_run_continues_with_the_same_bytes(
     computed = count_units(monkeypatch)
     again = execute(small(*COLLECTED), path, jobs=2)
     assert csv(again, tmp_path) == csv(reference[1], tmp_path)
+    assert path.read_bytes() == reference[0].read_bytes()
     assert computed == [8 - kept.count(b"\n")]
 
 
@@ -87,17 +90,68 @@ def test_another_mechanism_computes_its_own_cells_only(
 
 
 def test_another_seed_or_table_is_another_unit() -> None:
-    scenario = small("mean")
-    first = next(units.units(scenario))
-    data = load("uniform")
-    names = {
-        units.identity(first, data, make("duchi", 1.0)),
-        units.identity(first, data, make("duchi", 1.5)),
-        units.identity(first, load("spike"), make("duchi", 1.0)),
-        units.identity(replace(first, seed=2), data, make("duchi", 1.0)),
-        units.identity(replace(first, first=20), data, make("duchi", 1.0)),
-    }
-    assert len(names) == 5
+    first = next(units.units(small("mean")))
+    data, duchi = load("uniform"), make("duchi", 1.0)
+    described = [
+        units.describe(first, data, duchi),
+        units.describe(first, data, make("duchi", 1.5)),
+        units.describe(first, load("spike"), duchi),
+        units.describe(replace(first, seed=2), data, duchi),
+        units.describe(replace(first, first=20), data, duchi),
+    ]
+    assert len({units.identity(facts) for facts in described}) == 5
+
+
+@pytest.mark.parametrize(
+    ("task", "constant"),
+    [
+        ("mean", "BINS"),
+        ("mean", "TOLERANCE"),
+        ("mean", "READING_RUNS"),
+        ("worst-case-rmse", "CAMPAIGN_PEOPLE"),
+        ("worst-case-rmse", "CAMPAIGNS_A_RUN"),
+    ],
+)
+def test_another_constant_is_another_unit(
+    task: str, constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit, duchi = next(units.units(small(task))), make("duchi", 1.0)
+    data = load("uniform") if task == "mean" else None
+    before = units.identity(units.describe(unit, data, duchi))
+    assert before == units.identity(units.describe(unit, data, duchi))
+    monkeypatch.setattr(units, constant, getattr(units, constant) * 2)
+    assert units.identity(units.describe(unit, data, duchi)) != before
+
+
+@pytest.mark.parametrize("module", ["noutput.estimate.em", "noutput.mechanisms.kernel"])
+def test_changed_code_is_computed_again(
+    reference: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """A constant of the estimators or of the mechanisms is changed, and all units are new."""
+    path = tmp_path / "units.jsonl"
+    path.write_bytes(reference[0].read_bytes())
+    original = code._source
+    monkeypatch.setattr(
+        code, "_source", lambda name: original(name) + "\n_MADE_UP = 1" * (name == module)
+    )
+    code.code_version.cache_clear()
+    computed = count_units(monkeypatch)
+    try:
+        execute(small(*COLLECTED), path, jobs=1)
+    finally:
+        code.code_version.cache_clear()
+    assert computed == [8]
+    assert path.read_bytes().count(b"\n") == 16  # the old ones stay, for whoever goes back
+
+
+def test_a_stored_unit_says_what_it_follows_from(reference: tuple[Path, Outcome]) -> None:
+    records = [json.loads(line) for line in reference[0].read_text().splitlines()]
+    for record in records:
+        facts = record["facts"]
+        assert record["id"] == units.identity(facts)
+        assert (facts["bins"], facts["tolerance"], facts["seed"]) == (64, 1e-5, 1)
+        assert facts["data"] == load(facts["dataset"]).digest
+        assert {"mechanism_code", "estimator_code", "fingerprint", "numpy", "scipy"} <= set(facts)
 
 
 def test_runs_are_cut_into_blocks() -> None:

@@ -79,7 +79,7 @@ def command(
     start = time.perf_counter()
     try:
         with _progress() as progress:
-            outcome = execute(scenario, out / "units.jsonl", jobs, progress)
+            outcome = execute(scenario, out / "units.jsonl", jobs, progress, _warn)
     except Stopped:
         click.echo(
             f"\nStopped. What is finished is in {out}; the same command continues.", err=True
@@ -90,6 +90,10 @@ def command(
     report = publish(outcome, out)
     seconds = time.perf_counter() - start
     click.echo(f"{report.summary()}\nEverything is in {out} ({seconds:.0f} s): open index.html.")
+
+
+def _warn(text: str) -> None:
+    click.echo(f"Warning: {text}.", err=True)
 
 
 def _scenario(

@@ -39,6 +39,15 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 """What figures and tables call the datasets."""
 
+_KNOWN: Mapping[str, tuple[str, int, int]] = MappingProxyType(
+    {
+        "adult": ("3ac5af8c430be2e4", 48_842, 6),
+        "credit": ("30b0f2a9c754c507", 30_000, 24),
+        "online_news": ("467c1f9cc7874d48", 39_644, 60),
+        "beijing_housing": ("57c6bf2fa1eb8301", 297_701, 19),
+    }
+)  # digest, people and attributes of what the published reproduction was computed from
+
 _LEFT_OUT: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "beijing_housing": {
@@ -91,6 +100,27 @@ class Dataset:
     def digest(self) -> str:
         """A hash of the numbers: results belong to it, not to a name."""
         return hashlib.sha256(self.values.tobytes()).hexdigest()[:16]
+
+    @property
+    def difference(self) -> str:
+        """How the numbers differ from the known ones of this name; empty where they do not.
+
+        Examples
+        --------
+        >>> Dataset("adult", ("age",), np.array([[-1.0], [1.0]])).difference[:72]
+        'adult is not the known dataset: it has 2 people, 1 attributes and digest'
+        >>> load("uniform").difference
+        ''
+        """
+        known = _KNOWN.get(self.name)
+        if known is None or self.digest == known[0]:
+            return ""
+        digest, people, attributes = known
+        return (
+            f"{self.name} is not the known dataset: it has {self.people:,} people, "
+            f"{self.n_attributes} attributes and digest {self.digest}, not {people:,}, "
+            f"{attributes} and {digest}; results are about other numbers than the published ones"
+        )
 
     def histograms(self, bins: int) -> NDArray[np.float64]:
         """Return the true distribution of every attribute, of shape (attributes, bins)."""

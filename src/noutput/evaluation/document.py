@@ -94,6 +94,12 @@ figcaption { color: #555; font-size: .9rem; }
 strong.holds { color: #00613f; }
 strong.holds-in-part { color: #7a5200; }
 strong.does-not-hold { color: #9c2400; }
+strong.undecided, strong.not-tested { color: #555; }
+@media (max-width: 32rem) {
+  body { margin: 1rem auto; }
+  table { font-size: .8rem; }
+  th, td { padding: .3rem .2rem; }
+}
 """
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from noutput._extras import need
 from noutput.evaluation.datasets import LABELS
-from noutput.evaluation.results import BOUND, Results, Row
+from noutput.evaluation.results import BINNED, BOUND, RAW, Results, Row
 from noutput.evaluation.scenarios import MECHANISMS
 from noutput.evaluation.style import BOUND_STYLE, style_of
 from noutput.evaluation.tables import EXAMPLE_INPUT, example
@@ -243,7 +243,7 @@ def _mean_ratio(found: Results) -> Figure:
 
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of the paper's own panel: EM, and the oracles with their own estimator."""
+    """Return the rows of the paper's panels: EM, and the oracles with their own estimator."""
     wanted = {"direct-encoding": ("shares",), "oue": ("shares",), "square-wave": ("em", "ems")}
     return [row for row in rows if row.estimator in wanted.get(row.mechanism, ("em",))]
 
@@ -257,11 +257,18 @@ def _distribution_gp(found: Results) -> Figure:
 
 
 def _variance(found: Results) -> Figure:
-    return _panels(found, paper_rows(found.of("variance")), "RMSE of the variance")
+    rows = paper_rows(found.of("variance", truth=BINNED))
+    return _panels(found, rows, "RMSE of the variance")
+
+
+def _variance_values(found: Results) -> Figure:
+    rows = paper_rows(found.of("variance", truth=RAW))
+    return _panels(found, rows, "RMSE of the variance")
 
 
 def _variance_gp(found: Results) -> Figure:
-    return _panels(found, found.of("variance", estimator="gp"), "RMSE of the variance")
+    rows = found.of("variance", estimator="gp", truth=BINNED)
+    return _panels(found, rows, "RMSE of the variance")
 
 
 _DRAWINGS: tuple[tuple[Drawing, Callable[[Results], Figure]], ...] = (
@@ -323,12 +330,24 @@ _DRAWINGS: tuple[tuple[Drawing, Callable[[Results], Figure]], ...] = (
             "variance",
             "variance",
             "The error of the variance with the paper's EM (direct encoding and OUE: their own "
-            "estimates).",
+            "estimates), against the variance of the true histogram.",
         ),
         _variance,
     ),
     (
-        Drawing("variance-gp", "variance", "The same reports, estimated by gp."),
+        Drawing(
+            "variance-values",
+            "variance",
+            "The same estimates, against the variance of the numbers themselves.",
+        ),
+        _variance_values,
+    ),
+    (
+        Drawing(
+            "variance-gp",
+            "variance",
+            "The same reports, estimated by gp, against the variance of the true histogram.",
+        ),
         _variance_gp,
     ),
 )

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from noutput.evaluation.run import Outcome
     from noutput.evaluation.scenarios import Scenario
 
-__all__ = ["BOUND", "Results", "Row", "tidy", "write_csv"]
+__all__ = ["BINNED", "BOUND", "RAW", "Results", "Row", "tidy", "write_csv"]
 
 BOUND = "lower-bound"
 """What stands for a mechanism in the rows of the lower bound."""
+
+RAW, BINNED = "values", "bins"
+"""What an error of a variance may be taken against; see `work.true_variances`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Row:
         How many runs the value is averaged over; 0 for what is computed.
     predicted : float
         What theory says; NaN where it does not.
+    truth : {"", "values", "bins"}
+        What an error of a variance is taken against: the variance of the numbers, or that of their
+        histogram. Empty in all other figures.
     """
 
     figure: str
@@ -54,6 +60,7 @@ class Row:
     standard_error: float = 0.0
     runs: int = 0
     predicted: float = math.nan
+    truth: str = ""
 
     @property
     def deviation(self) -> float:
@@ -97,7 +104,7 @@ def tidy(outcome: Outcome) -> Results:
             rows.append(Row("worst-case-variance", WORST_CASE, BOUND, "", epsilon, value))
     for (task, dataset, name, epsilon), measures in outcome.measures.items():
         for measure, values in measures.items():
-            figure, estimator, reduce = _place(task, measure)
+            figure, estimator, truth, reduce = _place(task, measure)
             if figure in scenario.figures:
                 value, error = reduce(np.array(values))
                 predicted = measures["predicted"][0] ** 0.5 if measure == "mean" else math.nan
@@ -112,6 +119,7 @@ def tidy(outcome: Outcome) -> Results:
                         error,
                         len(values),
                         predicted,
+                        truth,
                     )
                 )
     return Results(scenario, tuple(sorted(rows, key=_order(scenario))))
@@ -125,6 +133,7 @@ def _order(scenario: Scenario) -> Callable[[Row], tuple[object, ...]]:
         datasets.index(row.dataset),
         names.index(row.mechanism),
         row.estimator,
+        row.truth,
         row.epsilon,
     )
 
@@ -132,16 +141,16 @@ def _order(scenario: Scenario) -> Callable[[Row], tuple[object, ...]]:
 Reduce = Callable[["np.ndarray[tuple[int], np.dtype[np.float64]]"], tuple[float, float]]
 
 
-def _place(task: str, measure: str) -> tuple[str, str, Reduce]:
-    """Return the figure and the estimator of a measure, and how its runs become one number."""
-    kind, _, estimator = measure.partition("/")
+def _place(task: str, measure: str) -> tuple[str, str, str, Reduce]:
+    """Return the figure, estimator and truth of a measure, and how its runs become one number."""
+    kind, estimator, truth, *_ = (*measure.split("/"), "", "")
     if kind == "predicted":
-        return "", "", average
+        return "", "", "", average
     if kind == "mean":
-        return ("worst-case-rmse" if task == "campaign" else "mean"), "", root_mean
+        return ("worst-case-rmse" if task == "campaign" else "mean"), "", "", root_mean
     if kind == "wasserstein":
-        return "distribution", estimator, average
-    return "variance", estimator, root_mean
+        return "distribution", estimator, "", average
+    return "variance", estimator, truth, root_mean
 
 
 def average(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float]:

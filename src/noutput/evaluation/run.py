@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from noutput.evaluation import datasets, scenarios, work
 from noutput.evaluation.provenance import commit
 from noutput.evaluation.store import Store
-from noutput.evaluation.units import WORST_CASE, identity, units
+from noutput.evaluation.units import WORST_CASE, describe, identity, units
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,11 @@ class Outcome:
 
 
 def execute(
-    scenario: Scenario, path: Path, jobs: int = 1, progress: Progress = lambda _share: None
+    scenario: Scenario,
+    path: Path,
+    jobs: int = 1,
+    progress: Progress = lambda _share: None,
+    warn: Callable[[str], None] = lambda _text: None,
 ) -> Outcome:
     """Compute what the store lacks, and return everything.
 
@@ -80,6 +84,8 @@ def execute(
         How many processes work. The results do not depend on it.
     progress : callable
         Called with the share of the work that is done.
+    warn : callable
+        Called before any work is done, with what is unusual about the datasets.
 
     Raises
     ------
@@ -90,13 +96,17 @@ def execute(
     """
     needed = scenario.datasets if "collection" in scenario.tasks else ()
     data = {name: datasets.load(name, scenario.folder) for name in needed}
+    for found in data.values():
+        if found.difference:
+            warn(found.difference)
     with Store(path) as store, _pool(jobs, data) as pool:
         mechanisms = _mechanisms(scenario, pool)
         bounds = _bounds(scenario, pool)
-        named = {
-            unit: identity(unit, data.get(unit.dataset), mechanisms[unit.mechanism, unit.epsilon])
+        facts = {
+            unit: describe(unit, data.get(unit.dataset), mechanisms[unit.mechanism, unit.epsilon])
             for unit in units(scenario)
         }
+        named = {unit: identity(known) for unit, known in facts.items()}
         missing = [unit for unit, name in named.items() if name not in store]
         seconds = {unit: unit.seconds(data.get(unit.dataset)) for unit in missing}
         missing.sort(key=lambda unit: -seconds[unit])  # the last ones to finish shall be short
@@ -107,9 +117,10 @@ def execute(
         here, done = commit(), 0.0
         progress(0.0)
         for unit, measures in _finished(tasks):
-            store.add(named[unit], measures, here)
+            store.add(named[unit], facts[unit], measures, here)
             done += seconds[unit]
             progress(done / sum(seconds.values()))
+        store.arrange()
         return Outcome(
             scenario,
             data,

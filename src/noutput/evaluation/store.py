@@ -1,7 +1,8 @@
 """Finished units in a file: one JSON line each, appended as they come.
 
 A line is written at once and forced to disk. If the program is killed in the middle of one, the
-broken end is cut off when the file is opened again, and the unit is computed once more.
+broken end is cut off when the file is opened again, and the unit is computed once more. When all
+work is done, the lines are put in an order that does not depend on who finished first.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from noutput.evaluation.units import Facts
     from noutput.evaluation.work import Measures
 
 __all__ = ["Store"]
+
+_PLACE = {"task", "dataset", "mechanism", "epsilon", "first"}
 
 
 class Store:
@@ -71,13 +75,39 @@ class Store:
         found: str | None = self._found[identity].get("commit")
         return found
 
-    def add(self, identity: str, measures: Measures, commit: str | None) -> None:
-        """Keep what a unit measured."""
-        record = {"id": identity, "commit": commit, "measures": measures}
-        self._file.write(json.dumps(record).encode() + b"\n")
+    def add(self, identity: str, facts: Facts, measures: Measures, commit: str | None) -> None:
+        """Keep what a unit measured, and what it follows from."""
+        record = {"id": identity, "facts": facts, "commit": commit, "measures": measures}
+        self._file.write(_line(record))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._found[identity] = record
+
+    def arrange(self) -> None:
+        """Put the lines in an order of their own, at once; lines that are no units are left out."""
+        content = b"".join(map(_line, sorted(self._found.values(), key=_place)))
+        self._file.seek(0)
+        if self._file.read() == content:
+            return
+        part = self._path.with_suffix(".part")
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        self._file.close()
+        part.replace(self._path)
+        self._file = self._path.open("a+b")
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
+
+
+def _place(record: dict[str, Any]) -> tuple[str, str, str, float, int, str]:
+    """Return where a unit belongs: cells in the order of their names, then runs."""
+    facts = record["facts"]
+    names = (facts["task"], facts["dataset"], facts["mechanism"])
+    return *names, facts["epsilon"], facts["first"], record["id"]
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -85,5 +115,6 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         record = json.loads(line)
     except ValueError:
         return None
-    known = isinstance(record, dict) and {"id", "measures"} <= set(record)
-    return record if known else None
+    if not isinstance(record, dict) or not {"id", "facts", "measures"} <= set(record):
+        return None
+    return record if set(record["facts"]) >= _PLACE else None

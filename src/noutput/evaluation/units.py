@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, TypeAlias
 
-from noutput.evaluation.scenarios import CAMPAIGN_PEOPLE, CAMPAIGNS_A_RUN, MECHANISMS, Scenario
+from noutput.evaluation.code import code_version
+from noutput.evaluation.scenarios import (
+    BINS,
+    CAMPAIGN_PEOPLE,
+    CAMPAIGNS_A_RUN,
+    MECHANISMS,
+    READING_RUNS,
+    TOLERANCE,
+    Scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +25,9 @@ if TYPE_CHECKING:
     from noutput.evaluation.datasets import Dataset
     from noutput.mechanisms.base import Mechanism
 
-__all__ = ["BLOCK", "Unit", "identity", "units"]
+__all__ = ["BLOCK", "Facts", "Unit", "describe", "identity", "units"]
+
+Facts: TypeAlias = dict[str, object]
 
 BLOCK = 20
 """Runs of a unit: enough for the estimators to work on many histograms at once, and few enough
@@ -24,8 +36,10 @@ that little is lost when somebody stops the work."""
 WORST_CASE = "worst-case"
 """What stands for a dataset where all people have the least favorable number."""
 
+_ESTIMATION = ("noutput.evaluation.work", "noutput.evaluation.datasets")  # and what they import
 _SECONDS_A_REPORT = 1.5e-7
 _SECONDS_A_FIT = 2.5e-3  # by gp; EM takes next to nothing
+_SECONDS_A_SUM = 8e-3  # by EM that stops late
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +74,10 @@ class Unit:
         if data is None:
             reports = CAMPAIGN_PEOPLE * CAMPAIGNS_A_RUN
             return self.runs * reports * _SECONDS_A_REPORT
-        fits = data.n_attributes * ("gp" in MECHANISMS[self.mechanism].estimators)
-        return self.runs * (data.people * _SECONDS_A_REPORT + fits * _SECONDS_A_FIT)
+        estimators = MECHANISMS[self.mechanism].estimators
+        fits = _SECONDS_A_FIT * ("gp" in estimators)
+        fits += _SECONDS_A_SUM * ("em-sum" in estimators and self.first < READING_RUNS)
+        return self.runs * (data.people * _SECONDS_A_REPORT + data.n_attributes * fits)
 
 
 def units(scenario: Scenario) -> Iterator[Unit]:
@@ -78,16 +94,31 @@ def units(scenario: Scenario) -> Iterator[Unit]:
                         yield Unit(task, dataset, mechanism, epsilon, first, runs, scenario.seed)
 
 
-def identity(unit: Unit, data: Dataset | None, mechanism: Mechanism) -> str:
-    """Return a name for everything that a unit's result follows from.
+def describe(unit: Unit, data: Dataset | None, mechanism: Mechanism) -> Facts:
+    """Return everything that a unit's result follows from, by name.
 
-    A result is found again by it only while the data, the table of the mechanism and the
-    estimators are the same.
+    A stored result is used again only while all of it is the same: the numbers, the table of the
+    mechanism, constants, and the versions of the code and of the packages that compute.
     """
-    parts = [
-        unit.task, unit.dataset, unit.mechanism, unit.epsilon, unit.first, unit.runs, unit.seed,
-        None if data is None else data.digest,
-        getattr(mechanism, "fingerprint", repr(mechanism)),
-        MECHANISMS[unit.mechanism].estimators,
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    facts: Facts = {
+        **asdict(unit),
+        "fingerprint": getattr(mechanism, "fingerprint", repr(mechanism)),
+        "mechanism_code": code_version(type(mechanism).__module__),
+        "estimator_code": code_version(*_ESTIMATION),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+    }
+    if data is None:
+        return facts | {"people": CAMPAIGN_PEOPLE, "campaigns": CAMPAIGNS_A_RUN}
+    return facts | {
+        "data": data.digest,
+        "estimators": list(MECHANISMS[unit.mechanism].estimators),
+        "bins": BINS,
+        "tolerance": TOLERANCE,
+        "reading_runs": READING_RUNS,
+    }
+
+
+def identity(facts: Facts) -> str:
+    """Return a short name for everything that a unit's result follows from."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
