@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import secrets
 import time
@@ -17,7 +16,8 @@ from noutput.campaign import wire
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.text import check_pattern
-from noutput.errors import DeliveryError
+from noutput.errors import DeliveryError, DocumentError, InvalidArgumentError
+from noutput.mechanisms import document
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -188,12 +188,9 @@ def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
 
 def _object(answer: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DeliveryError("the server's answer is not a JSON object")
-    return found
+        return document.parse(answer)
+    except DocumentError:
+        raise DeliveryError("the server's answer is not a JSON object") from None
 
 
 def _retry_after(headers: Message) -> float | None:
