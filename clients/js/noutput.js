@@ -260,9 +260,9 @@ export class Client {
     need(open, "closed", `the campaign is open from ${opens} to ${closes}`);
     const { total, days } = this.#policy;
     const cost = Math.min(epsilon, this.#policy.epsilon);
-    const spent = Object.values(entries)
-      .filter((entry) => entry.answered > now - days * 864e5)
-      .reduce((sum, entry) => sum + entry.epsilon, 0);
+    const since = now - days * 864e5;
+    const add = (sum, entry) => sum + (entry.answered > since ? entry.epsilon : 0);
+    const spent = Object.values(entries).reduce(add, 0);
     need(
       spent + cost <= total * (1 + 2 ** -40), // 0.1 + 0.2 is within 0.3
       "policy",
@@ -335,9 +335,10 @@ const parse = (data, check = () => true) => {
  * one: the text has as many as are read, 12 of a campaign, 8 of its table, 4 of each attribute.
  */
 const isPlain = ({ attributes }, text) => {
-  const members = [...text.matchAll(/("(?:[^"\\]|\\.)*")\s*:([-+.\deE[\],\s]*)/g)];
-  const isWhole = ([, key, digits]) =>
-    !/[.e]/i.test(digits) || !["version", "scale", "weights"].includes(JSON.parse(key));
+  const strings = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:[-+.\deE[\],\s]*)?/g;
+  const members = [...text.matchAll(strings)].filter(([, , digits]) => digits);
+  // Of the known keys only version, scale and weights begin with one of these letters.
+  const isWhole = ([, key, digits]) => !/[.e]/i.test(digits) || !/^[vsw]/.test(JSON.parse(key));
   return members.length === 20 + 4 * attributes.length && members.every(isWhole);
 };
 
