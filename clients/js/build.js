@@ -5,7 +5,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const file = (name) => new URL(name, import.meta.url);
 const source = readFileSync(file("noutput.js"));
-const code = execFileSync("terser", ["--module", "--compress", "--mangle"], { input: source });
+const compress = "passes=3,ecma=2022,unsafe_arrows,keep_fargs=false";
+const options = ["--module", "--compress", compress, "--mangle"];
+const code = execFileSync("terser", options, { input: source });
 const digest = createHash("sha256").update(source).digest("hex");
 const dashboard = "../../src/noutput/collector/dashboard/static/noutput.min.js";
 for (const name of ["noutput.min.js", dashboard]) {

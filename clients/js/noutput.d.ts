@@ -110,8 +110,8 @@ export function draw(
 /** Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound. */
 export function toUnit(attribute: Attribute, value: number): number;
 
-/** Read a campaign from JSON text, certify its table, and return it frozen. */
-export function readCampaign(text: string): Promise<Campaign>;
+/** Read a campaign from JSON (text, or its bytes), certify its table, and return it frozen. */
+export function readCampaign(data: string | ArrayBuffer | ArrayBufferView): Promise<Campaign>;
 
 /** Fetch a campaign from its address, and certify it. */
 export function fetchCampaign(url: string | URL, options?: DeliveryOptions): Promise<Campaign>;

@@ -79,20 +79,28 @@ class PrivacyError(InvalidArgumentError):
     weights : tuple of int
         The two weights, whose ratio exceeds e^epsilon.
     epsilon : float
-        What the table claims.
+        What the table claims, or a person's policy allows.
+    message : str, optional
+        What to say instead of the weights.
     """
 
     def __init__(
-        self, output: int, likely: int, unlikely: int, weights: tuple[int, int], epsilon: float
+        self,
+        output: int,
+        likely: int,
+        unlikely: int,
+        weights: tuple[int, int],
+        epsilon: float,
+        message: str | None = None,
     ) -> None:
         super().__init__(
             "weights",
             f"satisfy max <= e^epsilon * min in every column (epsilon = {epsilon!r})",
             f"{weights[0]} / {weights[1]}",
         )
-        self.args = (
-            f"{self.args[0]} at output {output}, rows {likely} and {unlikely}: not private",
-        )
+        place = f"at output {output}, rows {likely} and {unlikely}"
+        self.args = (message or f"{self.args[0]} {place}: not private",)
+        self._message = message
         self.output = output
         self.likely = likely
         self.unlikely = unlikely
@@ -100,7 +108,8 @@ class PrivacyError(InvalidArgumentError):
         self.epsilon = epsilon
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.output, self.likely, self.unlikely, self.weights, self.epsilon)
+        where = (self.output, self.likely, self.unlikely)
+        return type(self), (*where, self.weights, self.epsilon, self._message)
 
 
 class DesignError(NoutputError, ValueError):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -32,6 +33,29 @@ def test_documents_of_the_vectors_are_read_and_written(case: dict[str, str]) -> 
 def test_changed_documents_are_refused(campaign: object) -> None:
     with pytest.raises(InvalidArgumentError, match="must"):
         Campaign.from_json(json.dumps(campaign))
+
+
+DOCUMENTS = {case["why"]: case for case in vectors("documents")["documents"]}
+
+
+@pytest.mark.parametrize("case", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+def test_unusual_documents_are_read_or_refused_as_by_every_client(case: dict[str, Any]) -> None:
+    body = b64decode(case["body"])
+    if case["accepted"]:
+        campaign = Campaign.from_json(body)
+        assert Campaign.from_json(campaign.to_json()) == campaign
+    else:
+        with pytest.raises(InvalidArgumentError, match="must"):
+            Campaign.from_json(body)
+
+
+def test_messages_about_text_that_is_no_json_are_whole() -> None:
+    with pytest.raises(DocumentError) as caught:
+        Campaign.from_json(b"<!doctype html>\n<title>Campaigns</title>")
+    rule = "document must be JSON (Expecting value at line 1, column 1)"
+    assert str(caught.value) == f"{rule}; found '<!doctype ht'"
+    with pytest.raises(DocumentError, match=r"be JSON in UTF-8 \(byte 0 is not\)"):
+        Campaign.from_json(commute_campaign().to_json().encode("utf-16"))
 
 
 CHANGES: dict[str, dict[str, Any]] = {

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import math
+import pickle
+import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import noutput
 from noutput.campaign import Client, Ledger, Policy, draw_report
 from noutput.errors import InvalidArgumentError, PolicyError, PrivacyError
 from tests.campaign.examples import CLOSES, NOW, OPENS, commute_campaign, salary_campaign
@@ -38,6 +43,15 @@ def test_the_policy_decides_and_not_the_claim() -> None:
             Client(campaign, ledger, Policy(epsilon=math.nextafter(loss, 0.0)))
 
 
+def test_a_policy_below_the_campaigns_epsilon_says_both() -> None:
+    message = "the campaign asks for epsilon 1, and the policy allows 0.5 per report"
+    with Ledger(None) as ledger, pytest.raises(PrivacyError) as caught:
+        Client(commute_campaign(), ledger, Policy(epsilon=0.5))
+    assert str(caught.value) == message
+    twin = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (str(twin), twin.epsilon) == (message, 0.5)
+
+
 def test_a_campaign_that_claims_more_than_it_loses_costs_what_the_policy_proves() -> None:
     honest = commute_campaign()
     table = replace(honest.table, epsilon=5.0)
@@ -54,6 +68,20 @@ def test_several_campaigns_share_the_total() -> None:
         last = Client(commute_campaign("c-3"), ledger, policy, clock=lambda: NOW)
         with pytest.raises(PolicyError, match="total epsilon of 3 in 30 days"):
             last.report(1)
+
+
+def test_a_clock_set_forward_ends_the_period_and_one_set_back_does_not() -> None:
+    policy = Policy(epsilon=1.0, total=1.0, days=30)
+    with Ledger(None) as ledger:
+        Client(commute_campaign("c-0"), ledger, policy, clock=lambda: NOW).report(1)
+        for days in (-60, 0, 29):
+            later = NOW + days * 86_400
+            client = Client(commute_campaign("c-1"), ledger, policy, clock=lambda t=later: t)  # type: ignore[misc]
+            with pytest.raises(PolicyError, match="1 of it is spent"):
+                client.report(1)
+        forward = NOW + 31 * 86_400
+        Client(commute_campaign("c-1"), ledger, policy, clock=lambda: forward).report(1)
+        assert ledger.spent(0.0) == 2.0
 
 
 @pytest.mark.parametrize("moment", [OPENS - timedelta(seconds=1), CLOSES])
@@ -85,6 +113,73 @@ def test_values_are_checked_by_name_and_never_repeated(values: Any) -> None:
             client.report(values)
         assert "4242" not in str(caught.value)
         assert ledger.pending() == []
+
+
+def kept(error: BaseException) -> str:
+    """Return all that an error keeps: messages, and local variables of noutput's functions."""
+    ours = str(Path(noutput.__file__).parent)
+    lines = []
+    chain: list[BaseException | None] = [error]
+    while chain:
+        each = chain.pop()
+        if each is None:
+            continue
+        chain += [each.__context__, each.__cause__]
+        lines.append(f"{each!r} {vars(each)}")
+        found = traceback.StackSummary.extract(
+            traceback.walk_tb(each.__traceback__), capture_locals=True
+        )
+        lines += [f"{f.name} {f.locals}" for f in found if f.filename.startswith(ours)]
+    return "\n".join(lines)
+
+
+def closed_ledger() -> Ledger:
+    ledger = Ledger(None)
+    ledger.close()
+    return ledger
+
+
+LATE = CLOSES.timestamp()
+FAILURES: dict[str, Callable[[], Any]] = {
+    "text": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: NOW).report("4242"),  # type: ignore[arg-type]
+    "too large": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: NOW).report(
+        int("4242" * 99)
+    ),
+    "another name": lambda: Client(commute_campaign(), Ledger(None)).report({"way": 42.42}),
+    "one number of three": lambda: Client(salary_campaign(), Ledger(None), WIDE).report(42.42),
+    "closed campaign": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: LATE).report(
+        42.42
+    ),
+    "no budget": lambda: Client(
+        commute_campaign(), Ledger(None), Policy(total=0.5), clock=lambda: NOW
+    ).report(42.42),
+    "closed ledger": lambda: Client(commute_campaign(), closed_ledger(), clock=lambda: NOW).report(
+        42.42
+    ),
+    "a simulated person": lambda: draw_report(commute_campaign(), "4242"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("call", FAILURES.values(), ids=FAILURES.keys())
+def test_errors_keep_no_value(call: Callable[[], Any]) -> None:
+    with pytest.raises((InvalidArgumentError, PolicyError)) as caught:
+        call()
+    unit = commute_campaign().attributes[0].to_unit(42.42)
+    found = kept(caught.value)
+    for trace in ("42.42", "4242", str(unit), "lambda", "cell"):
+        assert trace not in found, found
+
+
+def test_an_error_that_the_caller_handles_keeps_its_traceback() -> None:
+    client = Client(commute_campaign(), Ledger(None), clock=lambda: LATE)
+    try:
+        raise KeyError("the caller's own")
+    except KeyError:
+        with pytest.raises(InvalidArgumentError) as caught:
+            client.report(42)
+    context = caught.value.__context__
+    assert isinstance(context, KeyError)
+    assert context.__traceback__ is not None
 
 
 def test_values_beyond_the_bounds_are_clipped_on_the_device() -> None:

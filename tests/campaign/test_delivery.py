@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from collections.abc import Callable
 from threading import Event
 from typing import Any
@@ -95,6 +96,33 @@ def test_it_gives_up_and_says_why(route: Route) -> None:
         send_report(url, REPORT, route)
 
 
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_sent_again(route: Route, status: int) -> None:
+    with serving(problem(status, "later"), COUNTED) as (url, seen):
+        assert send_report(url, REPORT, route) == Receipt(1, 0)
+    assert [request.body for request in seen] == [encode_report(REPORT)] * 2
+
+
+def test_waits_grow_up_to_half_a_minute(naps: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random.SystemRandom, "uniform", lambda _self, _low, high: high)
+    with serving(problem(503, "unavailable")) as (url, _), pytest.raises(DeliveryError):
+        send_report(url, REPORT, Route(attempts=9, sleep=naps.append))
+    assert naps == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+def test_nothing_that_is_sent_identifies_the_person(route: Route) -> None:
+    cookie = {"Set-Cookie": "who=4242"}
+    document = Answer(body=CAMPAIGN.to_json().encode(), headers=cookie)
+    with serving(document, Answer(body=COUNTED.body, headers=cookie), COUNTED) as (url, seen):
+        fetch_campaign(url, route)
+        for _ in range(2):
+            send_report(url, REPORT, route)
+    known = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Connection"}
+    body = {"Content-Type", "Content-Length"}
+    assert [set(request.headers) for request in seen] == [known, known | body, known | body]
+    assert {request.headers["User-Agent"] for request in seen} == {"noutput"}
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 413, 415, 422])
 def test_a_refusal_is_final(route: Route, status: int) -> None:
     refused = pytest.raises(DeliveryError, match="because")
@@ -124,7 +152,8 @@ def test_redirects_are_not_followed(route: Route, status: int) -> None:
     assert len(seen) == 2
 
 
-BODIES = [b"", b"[]", b"null", b"nonsense", b"{}", b'{"accepted":0,"repeated":0}',
+BODIES = [COUNTED.body.decode().encode("utf-16"), b"\xef\xbb\xbf" + COUNTED.body, b"", b"[]",
+          b"null", b"nonsense", b"{}", b'{"accepted":0,"repeated":0}',
           b'{"accepted":true,"repeated":0}', b"[" * 50_000]  # fmt: skip
 
 
@@ -141,6 +170,27 @@ def test_endless_answers_are_cut(route: Route) -> None:
     assert len(seen) == 1
 
 
+def test_a_campaign_has_at_most_16_mebibytes(route: Route) -> None:
+    text = CAMPAIGN.to_json().encode()
+    most = Answer(body=text.ljust(1 << 24))
+    more = Answer(body=text.ljust((1 << 24) + 1))
+    with serving(most, more) as (url, _):
+        assert fetch_campaign(url, route) == CAMPAIGN
+        with pytest.raises(DeliveryError, match="more than 16777216"):
+            fetch_campaign(url, route)
+
+
+@pytest.mark.parametrize("body", [b"<!doctype html><title>Campaigns</title>", b'{"status":"ok"}'])
+def test_an_address_that_is_no_campaigns_is_named(route: Route, body: bytes) -> None:
+    with serving(Answer(body=body)) as (url, _):
+        base = url.removesuffix("/campaigns/commute")
+        for address in (base, f"{base}/", f"{base}/campaigns"):
+            with pytest.raises(DocumentError) as caught:
+                fetch_campaign(address, route)
+            rule = f"url must be the address of a campaign, such as {base}/campaigns/commute"
+            assert str(caught.value) == f"{rule}; found {body[:12].decode()!r}"
+
+
 def test_silent_servers_are_given_up() -> None:
     silence = Event()
     with serving(Answer(until=silence)) as (url, seen):
@@ -155,9 +205,10 @@ def test_silent_servers_are_given_up() -> None:
     [
         "file:///etc/passwd", "ftp://host/campaigns/x", "https://", "http://user:word@host/x",
         "https://host/x?token=1", "https://host/x#y", "https://ho st/x",
-        "https://host/x\n", "", None,
+        "https://host/x\n", "", None, "http://[::1", "http://host:abc/x",
+        "http://host:99999/x", "http://:80/x", "http://a..b/x", f"http://{'a' * 64}/x",
     ],
-    ids=range(10),
+    ids=range(16),
 )  # fmt: skip
 def test_strange_addresses_are_refused(url: Any) -> None:
     calls: list[Callable[[], object]] = [
@@ -167,3 +218,9 @@ def test_strange_addresses_are_refused(url: Any) -> None:
     for call in calls:
         with pytest.raises(InvalidArgumentError, match="url must be the http or https address"):
             call()
+
+
+@pytest.mark.parametrize("url", ["http://münchen.example/x", "http://host/campaigns/für"])
+def test_addresses_have_ascii_letters(url: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"url must have ASCII letters only: xn--\.\.\."):
+        fetch_campaign(url)

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from noutput.campaign import Campaign, Ledger
 from noutput.cli.report import command
-from noutput.errors import DeliveryError, PolicyError, PrivacyError
+from noutput.errors import DeliveryError, DocumentError, PolicyError, PrivacyError
 from tests.campaign.examples import commute_campaign, salary_campaign
 from tests.campaign.server import COUNTED, Answer, problem, serving
 
@@ -25,9 +29,9 @@ CAMPAIGN = open_now(commute_campaign())
 DOCUMENT = Answer(body=CAMPAIGN.to_json().encode())
 
 
-def report(url: str, folder: Path, *arguments: str) -> Result:
-    ledger = str(folder / "ledger.sqlite")
-    return CliRunner().invoke(command, [url, "--ledger", ledger, "--attempts", "1", *arguments])
+def report(url: str, folder: Path, *arguments: str, said: str | None = None) -> Result:
+    options = ["--ledger", str(folder / "ledger.sqlite"), "--attempts", "1"]
+    return CliRunner().invoke(command, [url, *options, *arguments], input=said)
 
 
 def test_a_value_is_answered_once(tmp_path: Path) -> None:
@@ -64,6 +68,7 @@ def test_the_persons_limits_hold(tmp_path: Path) -> None:
         strict = report(url, tmp_path, "--value", "42", "--epsilon", "0.5")
         poor = report(url, tmp_path, "--value", "42", "--total", "0.9")
     assert isinstance(strict.exception, PrivacyError)
+    assert "asks for epsilon 1, and the policy allows 0.5" in str(strict.exception)
     assert isinstance(poor.exception, PolicyError)
     assert [request.method for request in seen] == ["GET", "GET"]
 
@@ -77,10 +82,139 @@ def test_several_attributes_are_given_by_name(tmp_path: Path) -> None:
         assert report(url, tmp_path, "--value", "4242").exit_code == 2
 
 
-@pytest.mark.parametrize("values", [["forty4242"], ["=4242"], ["4242", "4242"], ["x=4242"]])
-def test_messages_do_not_repeat_the_value(tmp_path: Path, values: list[str]) -> None:
+BAD = [["forty4242"], ["=4242"], ["4242", "4242"], ["x=4242"], ["4242=42"], ["4242nan"], ["nan"],
+       ["commute=1e4242"], []]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["options", "standard input"])
+@pytest.mark.parametrize("values", BAD, ids=range(len(BAD)))
+def test_messages_do_not_repeat_the_value(tmp_path: Path, values: list[str], way: str) -> None:
     arguments = [word for value in values for word in ("--value", value)]
+    with serving(DOCUMENT) as (url, seen):
+        if way == "options":
+            done = report(url, tmp_path, *arguments)
+        else:
+            done = report(url, tmp_path, said="\n".join(values))
+    assert done.exit_code == 2, done.output
+    assert "The value" in done.output
+    assert "4242" not in done.output + repr(done.exception)
+    assert [request.method for request in seen] == ["GET"]
+
+
+def test_no_error_keeps_what_was_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(DOCUMENT) as (url, _):
-        done = report(url, tmp_path, *arguments)
-    assert done.exit_code != 0
-    assert "4242" not in done.output + str(done.exception)
+        monkeypatch.setattr("sys.argv", ["noutput"])
+        arguments = [url, "--ledger", str(tmp_path / "ledger"), "--value", "forty4242"]
+        with pytest.raises(click.UsageError) as caught:
+            command.main(arguments, standalone_mode=False)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_numbers_come_from_standard_input(tmp_path: Path) -> None:
+    with serving(DOCUMENT, COUNTED) as (url, seen):
+        done = report(url, tmp_path, said=" 42 \n\n")
+    assert done.exit_code == 0, done.output
+    assert len(seen) == 2
+    document = Answer(body=open_now(salary_campaign()).to_json().encode())
+    lines = "salary = 2000\nage=30\nchange_2=-1\n"
+    with serving(document, COUNTED, document) as (url, _):
+        done = report(url, tmp_path, "--epsilon", "8", "--total", "9", said=lines)
+        assert done.exit_code == 0, done.output
+        (tmp_path / "ledger.sqlite").unlink()
+        done = report(url, tmp_path, "--epsilon", "8", "--total", "9", said="age=30\n")
+    assert "The value is missing for ['salary', 'change_2']." in done.output
+
+
+def test_who_answered_before_is_not_asked_again(tmp_path: Path) -> None:
+    with serving(DOCUMENT, COUNTED, DOCUMENT, COUNTED) as (url, seen):
+        assert report(url, tmp_path, said="42").exit_code == 0
+        assert report(url, tmp_path, said="").exit_code == 0
+    assert seen[1].body == seen[3].body
+
+
+@pytest.mark.parametrize("value", ["-4242.42", "4242.42"])
+def test_a_number_outside_the_bounds_is_clipped_and_that_is_said(
+    tmp_path: Path, value: str
+) -> None:
+    with serving(DOCUMENT, COUNTED) as (url, _):
+        done = report(url, tmp_path, said=value)
+    assert done.exit_code == 0
+    told = "Note: Your number for commute does not lie from 0 to 180 minutes; it counts as the"
+    assert told in done.output
+    assert value not in done.output
+
+
+def test_a_number_at_a_bound_is_not_talked_about(tmp_path: Path) -> None:
+    with serving(DOCUMENT, COUNTED) as (url, _):
+        assert "Note" not in report(url, tmp_path, said="180").output
+
+
+def test_a_person_is_asked_and_nothing_is_shown(tmp_path: Path) -> None:
+    leader, follower = os.openpty()
+    options = ("--ledger", str(tmp_path / "ledger"), "--attempts", "1")
+    with serving(DOCUMENT, COUNTED) as (url, seen):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "noutput", "report", url, *options],
+            stdin=follower, stdout=subprocess.PIPE, stderr=follower, start_new_session=True,
+        )  # fmt: skip
+        os.close(follower)
+        asked = terminal(leader, b"as you type): ")
+        os.write(leader, b"forty42\n")
+        again = terminal(leader, b"as you type): ")
+        os.write(leader, b"42.42\n")
+        output, _ = process.communicate(timeout=60)
+        rest = terminal(leader, None)
+    os.close(leader)
+    assert process.returncode == 0
+    assert b"Commute: How many minutes was your way to work?" in asked
+    assert b"commute, from 0 to 180 minutes (not shown as you type): " in asked
+    assert b"Error: It must be a number." in again
+    assert b"42" not in asked + again + rest
+    assert b"42.42" not in output
+    assert len(seen) == 2
+
+
+def terminal(leader: int, until: bytes | None) -> bytes:
+    """Read what a terminal shows, until some text or its end."""
+    found = b""
+    while until is None or until not in found:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:  # nobody has the terminal open any more
+            piece = b""
+        if not piece:
+            break
+        found += piece
+    return found
+
+
+def test_the_option_warns() -> None:
+    told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "every user of this machine can read it in the list of processes" in told
+    assert "keeps it in its history" in told
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("http://[::1", "url must be the http or https address of a campaign"),
+        ("http://münchen.example/campaigns/commute", "url must have ASCII letters only"),
+        ("http://127.0.0.1:99999/campaigns/commute", "url must be the http or https address"),
+    ],
+)
+def test_strange_addresses_end_with_status_2(tmp_path: Path, url: str, rule: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "noutput", "report", url, "--ledger", str(tmp_path / "ledger")],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"Error: {rule}")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_base_address_is_named(tmp_path: Path) -> None:
+    with serving(Answer(body=b"<!doctype html>")) as (url, _):
+        done = report(url.removesuffix("/campaigns/commute"), tmp_path, said="42")
+    assert isinstance(done.exception, DocumentError)
+    assert f"be the address of a campaign, such as {url}" in str(done.exception)

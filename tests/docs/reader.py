@@ -24,6 +24,7 @@ _LOCAL = "http://127.0.0.1:8000"  # where the pages let the collector listen
 _PUBLIC = "https://collect.example"
 _FIRST_PAGE = "docs/quickstart/campaign.md"
 _SECONDS = 120
+_TYPED = "42\n"  # what a reader types who is asked for a number
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Node has no store of its own for a page's data.
 _BROWSER = """
@@ -126,7 +127,7 @@ class Reader:
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", self._here(command)],
             cwd=self.folder, capture_output=True, text=True, timeout=_SECONDS, check=False,
-            env=self.environment,
+            env=self.environment, input=_TYPED,
         )  # fmt: skip
         assert done.returncode == 0, f"{block.place}: {command}\n{done.stdout}{done.stderr}"
         return done.stdout

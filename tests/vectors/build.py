@@ -18,6 +18,7 @@ from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_b
 from noutput.mechanisms import exact
 from tests.campaign.examples import SHAPES, example_campaigns, example_table
 from tests.campaign.mutations import lying_pairs, malformed_tables
+from tests.campaign.spellings import spellings
 
 FOLDER = Path(__file__).parent
 Document = dict[str, Any]
@@ -142,6 +143,7 @@ def main() -> None:
     bad = changed_campaigns(campaigns[0])
     write("campaigns.json", {"good": good, "bad": bad, "units": units(rng)})
     write("wire.json", wire_vectors())
+    write("documents.json", {"documents": spellings(campaigns[0])})
 
 
 if __name__ == "__main__":

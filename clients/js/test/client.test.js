@@ -38,6 +38,7 @@ test("the person's policy decides, not the campaign's claim", async () => {
   const storage = memory();
   assert.throws(() => new Client(commute, { storage, policy: { epsilon: 0.99 } }), {
     code: "privacy",
+    message: "the campaign asks for epsilon 1, and the policy allows 0.99",
   });
   for (const bad of [{ epsilon: NaN }, { total: 0 }, { days: -1 }, { epsilon: "1" }]) {
     assert.throws(() => new Client(commute, { storage, policy: bad }), { code: "policy" });

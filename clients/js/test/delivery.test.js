@@ -90,6 +90,59 @@ test("a storage that was cleared meanwhile does not fail what was sent", async (
   });
 });
 
+test("what may pass is sent again, with the same bytes", async () => {
+  const report = await newClient(memory()).report(42);
+  for (const status of [408, 425, 429, 500, 502, 503, 504]) {
+    await served([problem(status, "later"), counted], async (url, seen) => {
+      assert.equal((await send(url, report, shortNap)).accepted, 1);
+      assert.deepEqual(seen.map(({ body }) => body), Array(2).fill(JSON.stringify(report)));
+    });
+  }
+});
+
+test("nothing that is sent identifies the person, and redirects are left alone", async () => {
+  const report = await newClient(memory()).report(42);
+  const asked = [];
+  const fetch = async (url, options) => {
+    asked.push(options);
+    return new Response(options.method === "GET" ? text : counted.body);
+  };
+  await fetchCampaign("https://collect.example/campaigns/commute", { fetch });
+  await send("https://collect.example/campaigns/commute", report, { fetch });
+  for (const { credentials, redirect, referrerPolicy, signal } of asked) {
+    assert.deepEqual([credentials, redirect, referrerPolicy], ["omit", "manual", "no-referrer"]);
+    assert.ok(signal instanceof AbortSignal);
+  }
+  assert.deepEqual(asked.map(({ headers }) => Object.keys(headers)), [[], ["Content-Type"]]);
+});
+
+test("an answer that never ends is given up as a whole", async () => {
+  const report = await newClient(memory()).report(42);
+  const fetch = async (url, { signal }) => {
+    const body = new ReadableStream({
+      start: (stream) => signal.addEventListener("abort", () => stream.error(signal.reason)),
+      pull: async (stream) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (!signal.aborted) stream.enqueue(new Uint8Array(0)); // a drip at every read
+      },
+    });
+    return new Response(body, { status: 404 });
+  };
+  const options = { fetch, attempts: 1, timeout: 20 };
+  const given = send("https://collect.example/campaigns/commute", report, options);
+  await assert.rejects(given, { code: "delivery", message: /no answer/ });
+});
+
+test("a campaign has at most 16 mebibytes, in UTF-8 without a mark", async () => {
+  const serve = (body) => ({ fetch: async () => new Response(body) });
+  const url = "https://collect.example/campaigns/commute";
+  assert.equal((await fetchCampaign(url, serve(text.padEnd(2 ** 24)))).id, campaign.id);
+  const large = fetchCampaign(url, serve(text.padEnd(2 ** 24 + 1)));
+  await assert.rejects(large, { code: "delivery", message: /more than 16777216/ });
+  await assert.rejects(fetchCampaign(url, serve(`\ufeff${text}`)), { code: "document" });
+  await assert.rejects(fetchCampaign(url, serve(Buffer.from(text, "utf16le"))), { code: "document" });
+});
+
 test("Retry-After is honored up to a minute", async () => {
   const waits = [];
   const sleep = async (time) => void waits.push(time);

@@ -72,6 +72,35 @@ test("changed campaigns are refused", async () => {
   }
 });
 
+test("unusual documents are read or refused as by every client", async () => {
+  const { documents } = vectors("documents");
+  assert.ok(documents.length > 90);
+  for (const { why, accepted, body } of documents) {
+    const read = readCampaign(Buffer.from(body, "base64"));
+    if (accepted) await read.catch((error) => assert.fail(`${why}: ${error.message}`));
+    else await assert.rejects(read, { code: "document" }, why);
+  }
+});
+
+test("the cell is found in the same number of steps, whatever the value", () => {
+  const knots = Array.from({ length: 4096 }, (_, k) => k / 2047.5 - 1);
+  const row = [2 ** 31, 2 ** 32];
+  let reads = 0;
+  const counted = new Proxy(knots, {
+    get: (list, name) => {
+      reads += /^\d+$/.test(String(name));
+      return list[name];
+    },
+  });
+  const counts = [-1, -0.99999, -0.3, 0, 1e-9, 0.5, 0.99999, 1].map((x) => {
+    reads = 0;
+    draw({ knots: counted, thresholds: knots.map(() => row) }, x, 0, 0);
+    return reads;
+  });
+  assert.ok(Math.max(...counts) <= 12 + 4, `${counts}`);
+  assert.ok(Math.max(...counts) - Math.min(...counts) <= 1, `${counts}`);
+});
+
 test("values map to the same double", () => {
   for (const { lower, upper, value, x } of campaigns.units) {
     assert.ok(Object.is(toUnit({ name: "a", lower, upper }, value), x), `${value}`);

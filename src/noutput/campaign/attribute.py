@@ -59,9 +59,12 @@ class Attribute:
         try:
             number = _checks.finite("value", value)
         except InvalidArgumentError:
-            kind = type(value).__name__
+            number = math.nan  # raising here would keep the value as the error's context
+        kind = type(value).__name__
+        del value
+        if math.isnan(number):
             name = f"values[{self.name!r}]"
-            raise InvalidArgumentError(name, "be a finite number", kind) from None
+            raise InvalidArgumentError(name, "be a finite number", kind)
         number = min(max(number, self.lower), self.upper)
         unit = (number - self.lower) / ((self.upper - self.lower) / 2.0) - 1.0
         return min(max(unit, -1.0), 1.0)

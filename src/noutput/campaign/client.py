@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
 from noutput.campaign.text import format_instant
-from noutput.errors import InvalidArgumentError
+from noutput.errors import InvalidArgumentError, NoutputError, PrivacyError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
@@ -44,8 +44,11 @@ class Client:
     ----------
     Whoever wrote the campaign, and however often it is asked, everything that this object
     returns for it satisfies :math:`\epsilon`-local differential privacy with the policy's
-    `epsilon`; and everything returned in any period over all campaigns of one ledger satisfies
-    it with the policy's `total`. Values are used for the draw and kept nowhere.
+    `epsilon`; and all new reports that are drawn in any period, over all campaigns of one
+    ledger, satisfy it with the policy's `total`. A report that was drawn before is returned
+    again at any time, and reveals nothing new. Periods are those of `clock`: one that is set
+    forward ends a period early. Values are used for the draw and kept nowhere, errors and
+    their tracebacks included.
 
     Examples
     --------
@@ -76,7 +79,10 @@ class Client:
         self._ledger = ledger
         self._policy = Policy() if policy is None else policy
         self._clock = clock
-        campaign.table.certify(self._policy.epsilon)
+        try:
+            campaign.table.certify(self._policy.epsilon)
+        except PrivacyError as error:
+            raise _above_policy(campaign, self._policy, error) from None
 
     def report(self, values: float | Mapping[str, float]) -> Report:
         """Return the person's report: a new one, or the one that was made before.
@@ -94,6 +100,14 @@ class Client:
         InvalidArgumentError
             If a value is missing or not a finite number, or the campaign is not open.
         """
+        try:
+            return self._answer(values)
+        except NoutputError as error:
+            failure = _without_frames(error)
+        del values
+        raise failure
+
+    def _answer(self, values: float | Mapping[str, float]) -> Report:
         campaign = self._campaign
         units = _units(campaign, values)
         stored = self._ledger.find(campaign.fingerprint)
@@ -119,7 +133,32 @@ def draw_report(campaign: Campaign, values: float | Mapping[str, float]) -> Repo
     The report satisfies :math:`\epsilon`-local differential privacy with the campaign's
     `epsilon`. Another call gives another report, and the losses add up.
     """
-    return _draw(campaign, _units(campaign, values))
+    try:
+        return _draw(campaign, _units(campaign, values))
+    except NoutputError as error:
+        failure = _without_frames(error)
+    del values
+    raise failure
+
+
+def _above_policy(campaign: Campaign, policy: Policy, error: PrivacyError) -> PrivacyError:
+    asked, allowed = (repr(x).removesuffix(".0") for x in (campaign.epsilon, policy.epsilon))
+    message = f"the campaign asks for epsilon {asked}, and the policy allows {allowed} per report"
+    return PrivacyError(
+        error.output, error.likely, error.unlikely, error.weights, policy.epsilon, message
+    )
+
+
+def _without_frames(error: NoutputError) -> NoutputError:
+    """Cut the tracebacks off an error and its causes: their frames hold the value.
+
+    Contexts that are no causes are left alone: they belong to whoever called.
+    """
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__cause__
+    return error
 
 
 def _draw(campaign: Campaign, units: list[float]) -> Report:

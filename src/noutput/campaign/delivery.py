@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import secrets
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from noutput.campaign import wire
-from noutput.campaign.campaign import Campaign
+from noutput.campaign.campaign import FORMAT, Campaign
+from noutput.campaign.connection import Deadline, Request, open_request
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.text import check_pattern
-from noutput.errors import DeliveryError
+from noutput.errors import DeliveryError, DocumentError, InvalidArgumentError
+from noutput.mechanisms import document
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Receipt", "Route", "fetch_campaign", "send_batch", "send_report"]
 
-_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII | re.IGNORECASE)
+_URL = re.compile(r"(?=[!-~]+\Z)https?://[^/?#@]+(/[^?#]*)?", re.IGNORECASE)
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MAX_CAMPAIGN = 1 << 24
 _MAX_ANSWER = 1 << 16
@@ -51,16 +52,20 @@ class Route:
     Parameters
     ----------
     timeout : float
-        Seconds for one attempt, from connection to the last byte of the answer.
+        Seconds for one attempt, from connection to the last byte of the answer. Looking up
+        the address of a name takes as long as the operating system allows.
     attempts : int
         How often the same bytes are sent before giving up.
     sleep : callable
         Waits a number of seconds between attempts.
+    clock : callable
+        Returns a time in seconds that never goes back.
     """
 
     timeout: float = 10.0
     attempts: int = 6
     sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
 
 
 DEFAULT_ROUTE = Route()
@@ -76,7 +81,13 @@ def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
     DocumentError, PrivacyError
         If what it sends is not a campaign, or one that is less private than it claims.
     """
-    return Campaign.from_json(_exchange(_address(url), None, None, _MAX_CAMPAIGN, route))
+    address = _address(url)
+    data = _exchange(address, None, None, _MAX_CAMPAIGN, route)
+    if FORMAT.encode() not in data:
+        base = re.sub(r"(?<=[^:/])/.*", "", address)
+        rule = f"be the address of a campaign, such as {base}/campaigns/commute"
+        raise DocumentError("url", rule, data[:12].decode(errors="replace"))
+    return Campaign.from_json(data)
 
 
 def send_report(url: str, report: Report, route: Route = DEFAULT_ROUTE) -> Receipt:
@@ -110,9 +121,20 @@ def _send(url: str, kind: str, body: bytes, count: int, route: Route) -> Receipt
     return Receipt(accepted, repeated)
 
 
-def _address(url: str) -> str:
+def _address(url: object) -> str:
+    if isinstance(url, str) and not url.isascii():
+        rule = "have ASCII letters only: xn--... for others in a name, %C3%BC for others in a path"
+        raise InvalidArgumentError("url", rule, url)
     rule = "be the http or https address of a campaign, without query or user name"
-    return check_pattern("url", url, _URL, rule).rstrip("/")
+    address = check_pattern("url", url, _URL, rule).rstrip("/")
+    try:
+        parts = urlsplit(address)
+        good = bool(parts.hostname and parts.hostname.encode("idna")) and parts.port != 0
+    except ValueError:  # of brackets, of the port, or of a part of the name
+        good = False
+    if not good:
+        raise InvalidArgumentError("url", rule, url)
+    return address
 
 
 def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: Route) -> bytes:
@@ -120,11 +142,12 @@ def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: 
     headers = {"User-Agent": "noutput", "Accept": "application/json"}
     if kind is not None:
         headers["Content-Type"] = kind
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 (checked by `_address`)
     for attempt in range(route.attempts):
         wait: float | None = None
         try:
-            return _attempt(request, most, route.timeout)
+            request = Request(url, body, headers, Deadline(route.timeout, route.clock))
+            with open_request(request) as response:
+                return _read(response, most)
         except urllib.error.HTTPError as refusal:
             with refusal:
                 failure = _refusal(refusal)
@@ -141,23 +164,7 @@ def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: 
     raise failure
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Leaves a redirect to the caller, who refuses it: a report goes where the person said."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(_NoRedirect)
-
-
-def _attempt(request: urllib.request.Request, most: int, timeout: float) -> bytes:
-    deadline = time.monotonic() + timeout
-    with _OPENER.open(request, timeout=timeout) as response:
-        return _read(response, most, deadline)
-
-
-def _read(response: http.client.HTTPResponse, most: int, deadline: float) -> bytes:
+def _read(response: http.client.HTTPResponse, most: int) -> bytes:
     pieces: list[bytes] = []
     length = 0
     while piece := response.read1(_PIECE):
@@ -165,8 +172,6 @@ def _read(response: http.client.HTTPResponse, most: int, deadline: float) -> byt
         length += len(piece)
         if length > most:
             raise DeliveryError(f"the server sent more than {most} bytes")
-        if time.monotonic() > deadline:
-            raise TimeoutError("the server sent its answer too slowly")
     return b"".join(pieces)
 
 
@@ -188,12 +193,9 @@ def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
 
 def _object(answer: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DeliveryError("the server's answer is not a JSON object")
-    return found
+        return document.parse(answer)
+    except DocumentError:
+        raise DeliveryError("the server's answer is not a JSON object") from None
 
 
 def _retry_after(headers: Message) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ __all__ = ["Ledger"]
 _APPLICATION = 0x6E6F7574  # "nout"
 _VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process
+_OTHERS = 0o077  # the rights of everybody but the owner
 _SCHEMA = """
 CREATE TABLE reports (
     campaign TEXT PRIMARY KEY, attribute TEXT NOT NULL, output INTEGER NOT NULL, id TEXT NOT NULL,
@@ -35,16 +37,28 @@ class Ledger:
     Parameters
     ----------
     path : path, optional
-        The SQLite file; made if missing, readable by its owner only. None keeps the ledger in
-        memory, which is for simulation: it forgets, and with it the limits are forgotten.
+        The SQLite file; made if missing. None keeps the ledger in memory, which is for
+        simulation: it forgets, and with it the limits are forgotten.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the file is no ledger, or cannot be read, written or kept from others.
 
     Guarantees
     ----------
     A report is on the disk (``synchronous=EXTRA``) before `remember` returns it. However the
     process ends after that, the campaign gets the same report with the same id the next time,
     and its cost counts. Processes and threads that share a file take turns, so that two of them
-    can neither answer a campaign twice nor exceed the policy together. The ledger holds
+    can neither answer a campaign twice nor exceed the policy together. Only the file's owner
+    can read or write it: rights of others are taken away when it is opened. The ledger holds
     reports, never values.
+
+    Notes
+    -----
+    SQLite's locks are POSIX locks of the process: closing *any* descriptor of the file releases
+    them all, whichever thread took them. So nothing here ever opens the file but SQLite, which
+    knows that; a new file is made under another name and linked into place.
 
     Examples
     --------
@@ -57,19 +71,23 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        if path is not None and os.fspath(path) == ":memory:":
+            rule = "be a file, or None for a ledger that is kept in memory"
+            raise InvalidArgumentError("path", rule, ":memory:")
         self._lock = threading.Lock()
+        self._process = os.getpid()
         # absolute, so that no name of a file has a meaning of its own for SQLite
         self._name = ":memory:" if path is None else os.path.abspath(path)  # noqa: PTH100 (as below)
         with self._errors_named():
             if path is not None:
-                folder = os.path.dirname(self._name)  # noqa: PTH120 (pathlib takes long to load)
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (the same)
-                os.close(os.open(self._name, os.O_RDWR | os.O_CREAT, 0o600))
+                _create(self._name)
             self._connection = sqlite3.connect(
                 self._name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
         try:
             self._prepare()
+            if path is not None:
+                self._keep_from_others()
         except BaseException:
             self._connection.close()
             raise
@@ -89,6 +107,17 @@ class Ledger:
                 raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
             elif version != _VERSION:
                 raise InvalidArgumentError("ledger", f"have version {_VERSION}", version)
+
+    def _keep_from_others(self) -> None:
+        if os.name == "nt":  # Windows has no such rights; folders of a user are private there
+            return
+        with self._errors_named():
+            if os.stat(self._name).st_mode & _OTHERS:  # noqa: PTH116 (pathlib takes long to load)
+                os.chmod(self._name, 0o600)  # noqa: PTH101 (the same)
+            mode = os.stat(self._name).st_mode  # noqa: PTH116 (the same)
+        if mode & _OTHERS:
+            rule = "be a file that only its owner can read and write"
+            raise InvalidArgumentError("ledger", rule, f"{self._name}: mode {mode & 0o777:o}")
 
     def remember(
         self,
@@ -158,8 +187,9 @@ class Ledger:
             )
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file; a process that was forked leaves this to its parent."""
+        if self._process == os.getpid():
+            self._connection.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -183,6 +213,9 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Take the file for one process and thread; commit at the end, or change nothing."""
+        if self._process != os.getpid():
+            rule = f"be opened in the process that uses it, {os.getpid()}"
+            raise InvalidArgumentError("ledger", rule, self._process)
         with self._lock, self._errors_named():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -192,6 +225,21 @@ class Ledger:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _create(name: str) -> None:
+    """Make an empty file that only its owner can read and write, unless the name is taken."""
+    if os.path.lexists(name):
+        return
+    os.makedirs(os.path.dirname(name), exist_ok=True)  # noqa: PTH103, PTH120 (pathlib: slow to load)
+    beside = f"{name}.{secrets.token_hex(8)}"
+    os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        # Where another was first, its file stands; where files cannot be linked, SQLite makes one.
+        with suppress(OSError):
+            os.link(beside, name)
+    finally:
+        os.unlink(beside)  # noqa: PTH108 (pathlib takes long to load)
 
 
 def _find(connection: sqlite3.Connection, campaign: str) -> Report | None:

@@ -72,7 +72,8 @@ class CertifiedTable:
         outputs = _increasing("outputs", self.outputs, 2, document.MAX_OUTPUTS)
         set_part(self, "outputs", tuple(value + 0.0 for value in outputs))  # no negative zero
         set_part(self, "weights", _rows(self.weights, len(outputs)))
-        set_part(self, "knots", _increasing("knots", self.knots, 2, document.MAX_KNOTS))
+        knots = _increasing("knots", self.knots, 2, document.MAX_KNOTS)
+        set_part(self, "knots", tuple(value + 0.0 for value in knots))
         set_part(self, "_thresholds", tuple(tuple(accumulate(row)) for row in self.weights))
         self.certify(self.epsilon)
         self._check_knots()

@@ -138,9 +138,7 @@ def _parse(data: bytes, most: int, keys: set[str], campaign: Campaign) -> dict[s
     if len(data) > most:
         raise WireError("body-too-large", "body", f"have at most {most} bytes", len(data))
     try:
-        found = document.parse(data.decode())
-    except UnicodeDecodeError:
-        raise WireError("malformed-body", "body", "be UTF-8", len(data)) from None
+        found = document.parse(data)
     except DocumentError as error:
         raise WireError("malformed-body", "body", error.rule, error.found) from None
     if type(found.get("version")) is not int or found["version"] != VERSION:

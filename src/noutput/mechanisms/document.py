@@ -107,17 +107,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(text: object) -> dict[str, Any]:
-    """Parse a JSON object strictly: bounded size, no NaN, no repeated keys."""
+    """Parse a JSON object strictly: bounded size, UTF-8, no NaN, no repeated keys."""
     if not isinstance(text, str | bytes):
         raise DocumentError("document", "be JSON text", text)
     if len(text) > MAX_LENGTH:
         raise DocumentError("document", f"have at most {MAX_LENGTH} characters", len(text))
     try:
+        if isinstance(text, bytes):  # left to itself, json also reads UTF-16 and UTF-32
+            text = text.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except DocumentError:
         raise
+    except UnicodeDecodeError as error:
+        rule = f"be JSON in UTF-8 (byte {error.start} is not)"
+        raise DocumentError("document", rule, text[:12]) from None
+    except json.JSONDecodeError as error:
+        rule = f"be JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+        raise DocumentError("document", rule, text[:12]) from None
     except (ValueError, RecursionError) as error:
-        raise DocumentError("document", "be JSON", f"{type(error).__name__}: {error}") from None
+        raise DocumentError("document", f"be JSON ({error})", text[:12]) from None
     if not isinstance(value, dict):
         raise DocumentError("document", "be a JSON object", type(value).__name__)
     return value

@@ -97,7 +97,7 @@ class TableMechanism:
         self._smallest = tuple(self._weights.min(axis=0).tolist())
         self._certify()
         means = row_means(self._outputs, self._weights)
-        self._knots = _freeze(_clean_knots(means if knots is None else knots, means))
+        self._knots = _freeze(_clean_knots(means if knots is None else knots, means) + 0.0)
 
     def _certify(self) -> None:
         violation = exact.certify(self._largest, self._smallest, self._epsilon)
