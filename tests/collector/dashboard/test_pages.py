@@ -11,15 +11,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 
 from noutput.campaign import Attribute, Campaign, CertifiedTable, draw_report
+from noutput.campaign.wire import MAX_BATCH
 from noutput.collector.auth import new_token
 from noutput.collector.dashboard.assets import assets
-from noutput.collector.simulation import simulate_people
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
+from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
 from tests.tables import window_table
 
@@ -67,9 +67,10 @@ def get(service: Service, path: str, **options: str) -> httpx.Response:
     return service.call("GET", path, headers={**HTML, **options})
 
 
-def fill(service: Service, campaign: Campaign, count: int) -> None:
-    people = simulate_people(campaign, count, "lognormal", np.random.default_rng(1))
-    service.batch(campaign, list(people.reports(campaign)))
+def fill(service: Service, campaign: Campaign, count: int, seed: int = 1) -> None:
+    reports = lognormal_reports(campaign, count, seed)
+    for start in range(0, count, MAX_BATCH):
+        service.batch(campaign, reports[start : start + MAX_BATCH])
 
 
 def sign_in(service: Service, token: str, **headers: str) -> httpx.Response:
@@ -354,7 +355,7 @@ def test_every_attribute_has_bins_of_round_width(service: Service) -> None:
 def test_the_past_goes_forward_where_the_clock_did_not(service: Service, public: Campaign) -> None:
     for hours in (3, 0, 1):
         service.clock.now = datetime(2026, 5, 1, hours, tzinfo=UTC)
-        fill(service, public, 300)
+        fill(service, public, 300, seed=hours)
         service.app.services.recorder.look()
     text = re.search(r'id="history-data".*?json">(.*?)</script>', get(service, PAGE).text)
     assert text is not None
@@ -363,17 +364,29 @@ def test_the_past_goes_forward_where_the_clock_did_not(service: Service, public:
     assert instants == sorted(instants)
 
 
-def test_every_answer_forbids_scripts(service: Service, public: Campaign) -> None:
-    paths = ("/", PAGE, "/sign-in", "/static/style.css", "/static/none", "/none", "/health",
-             "/campaigns", f"{PAGE}/estimates", f"{PAGE}/estimates.csv", "/openapi.json",
-             "/static/../assets.py", "/static/%2e%2e/assets.py", "/campaigns/none")  # fmt: skip
-    for path in paths:
+def test_every_answer_has_the_policy_of_its_kind(service: Service, public: Campaign) -> None:
+    fill(service, public, 50)
+    pages = ("/", PAGE, "/sign-in", "/none", "/campaigns/none", f"{PAGE}?attribute=none")
+    files = [f"/static/{name}" for name in assets()]
+    exports = (f"{PAGE}/estimates.csv", f"{PAGE}/distribution.svg", f"{PAGE}/estimates")
+    others = ("/health", "/campaigns", "/openapi.json", "/static/../assets.py", "/metrics",
+              "/static/%2e%2e/assets.py", "/tokens")  # fmt: skip
+    for path in (*pages, *files, *exports, *others):
         for accept in (HTML, {"Accept": "*/*"}):
             answer = service.call("GET", path, headers=accept)
-            assert "default-src 'none'" in answer.headers["content-security-policy"]
-            assert "unsafe" not in answer.headers["content-security-policy"]
+            policy = answer.headers["content-security-policy"]
+            is_page = answer.headers["content-type"].startswith("text/html")
+            assert is_page or path not in pages or accept is not HTML
+            assert ("script-src 'self'" in policy) is is_page, path
+            if not is_page:
+                assert policy == "default-src 'none'; frame-ancestors 'none'", path
+            assert "unsafe" not in policy
             assert answer.headers["x-content-type-options"] == "nosniff"
-    assert public.id
+            names = [name for name, _ in answer.headers.multi_items()]
+            assert len(names) == len(set(names))
+    for path in (*files, *exports[:2]):
+        answer = service.call("GET", path)
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_exports(service: Service, public: Campaign) -> None:
