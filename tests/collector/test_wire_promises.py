@@ -54,7 +54,7 @@ def changed(campaign: Campaign, /, **changes: object) -> bytes:
     return json.dumps({**body, **changes}).encode()
 
 
-# GET /campaigns/{id}
+# The route of a campaign document
 
 
 def test_anyone_gets_the_document_and_its_strong_tag(
@@ -67,7 +67,7 @@ def test_anyone_gets_the_document_and_its_strong_tag(
     assert Campaign.from_json(answer.text) == campaign
 
 
-# POST /campaigns/{id}/reports
+# The route of reports
 
 
 @pytest.mark.parametrize("media", [REPORT_TYPE, BATCH_TYPE, PACKED_TYPE])

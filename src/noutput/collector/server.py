@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import ipaddress
 import socket
 import sys
 import threading
@@ -51,7 +52,8 @@ class Options:
     campaigns : tuple of Path
         Campaign documents to keep at the start.
     trusted_proxies : tuple of str
-        Addresses whose ``X-Forwarded-For`` names the client.
+        Addresses or networks whose ``X-Forwarded-For`` names the client, and whose
+        ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
     limits : Limits
@@ -64,6 +66,14 @@ class Options:
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for each in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError:
+                rule = "be IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"
+                raise InvalidArgumentError("trusted_proxies", rule, each) from None
 
 
 def run(options: Options, say: Callable[[str], object] = print) -> None:

@@ -14,9 +14,11 @@ import httpx
 import pytest
 
 from noutput.campaign import Attribute, Campaign, CertifiedTable, draw_report
-from noutput.campaign.wire import MAX_BATCH
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.wire import MAX_BATCH, PACKED_TYPE
 from noutput.collector.auth import new_token
 from noutput.collector.dashboard.assets import assets
+from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
 from tests.collector.people import lognormal_reports
@@ -119,7 +121,7 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     (found, *_) = service.call("GET", f"{PAGE}/estimates?bins=72").json()["attributes"]
     assert f"{found['mean']['value']:.1f}" in page.text.replace(",", "")
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
-                 "No sign of forged reports", "above it", "reports"):  # fmt: skip
+                 "No sign of forged reports", "the least that any", "reports"):  # fmt: skip
         assert text in page.text, text
     pattern = re.compile(r'id="history-data".*?json">(.*?)</script>', re.DOTALL)
     data = pattern.search(get(service, PAGE).text)
@@ -127,6 +129,60 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     history = json.loads(data[1])
     assert history["reports"][-1] == found["reports"]
     assert history["low"][-1] < history["mean"][-1] < history["high"][-1]
+
+
+def test_the_promise_is_what_holds(service: Service, campaign: Campaign) -> None:
+    service.create(campaign)
+    service.create(make_campaign("open-to-all", public=True))
+    for path in (PAGE, "/campaigns/open-to-all"):
+        text = " ".join(read(get(service, path)).text.split())
+        assert "one of 5 numbers, drawn at random, and each of them could have come from" in text
+        assert "none more than 7.39 times as likely as any other answer would" in text
+        assert "the server sees your address" in text
+        assert "the script that draws the report comes from this server, too" in text
+        assert "malicious" not in text
+        assert "leaves the device" not in text
+
+
+def test_visitors_choose_their_limit(service: Service, public: Campaign) -> None:
+    page = read(get(service, PAGE))
+    options = [attributes for tag, attributes in page.tags if tag == "option"]
+    (chosen,) = (each["value"] for each in options if "selected" in each)
+    assert chosen == "1"  # whatever the campaign asks for
+    assert public.epsilon == 2.0
+    assert "This one asks for ε = 2." in page.text
+
+
+def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) -> None:
+    fill(service, public, 50)
+    text = " ".join(read(get(service, PAGE)).text.split())
+    found = re.search(
+        r"largest variance\) is ([\d.]+) times the least that any unbiased method with this ε can "
+        r"promise. At worst, an average as sharp takes \1 times the reports\.",
+        text,
+    )
+    assert found is not None, text
+    entry = service.app.services.directory.find(public.id)
+    assert entry is not None
+    gap = privacy(entry).gap
+    assert gap is not None
+    assert float(found[1]) == pytest.approx(1.0 + gap, rel=0.05)
+    other = dataclasses.replace(make_campaign("spread", public=True), goal="distribution")
+    service.create(other)
+    text = " ".join(read(get(service, "/campaigns/spread")).text.split())
+    assert "was designed for the distribution, not for the average alone." in text
+
+
+def test_a_name_that_is_a_unit_is_said_once(service: Service) -> None:
+    attributes = (Attribute("mb", "MB", 0, 100), Attribute("used_kwh", "kWh", 0, 1_500_000))
+    campaign = dataclasses.replace(make_campaign(public=True), attributes=attributes)
+    service.create(campaign)
+    fill(service, campaign, 100)
+    text = get(service, PAGE).text
+    for wrong in ("Mb", "mb in MB", "Used kwh"):
+        assert wrong not in text
+    for right in ("<span>MB</span>", "<span>Used kWh</span>", 'placeholder="0 to 1,500,000"'):
+        assert right in text
 
 
 def test_an_unchanged_page_is_not_sent_again(service: Service, public: Campaign) -> None:
@@ -145,6 +201,37 @@ def test_targets(service: Service, public: Campaign) -> None:
     assert "This is reached." in read(get(service, f"{PAGE}?target=1e9")).text
     for bad in ("0", "-1", "nan", "inf", "x", "", "1e999", "<script>"):
         assert "wanted is ±" in read(get(service, f"{PAGE}?target={bad}")).text
+
+
+def test_so_many_more_reports_are_enough_with_several_questions(
+    service: Service, public: Campaign
+) -> None:
+    fill(service, public, 3_000)
+    found = service.call("GET", f"{PAGE}/estimates").json()["attributes"][0]["mean"]
+    low, high = found["interval"]
+    target = f"{(high - low) / 2.0 / 1.5:.6g}"
+    page = read(get(service, f"{PAGE}?target={target}"))
+    said = re.search(r"about ([\d,]+) more reports, as each answers one of 3 questions", page.text)
+    assert said is not None, page.text
+    more = int(said[1].replace(",", ""))
+    assert more == pytest.approx(3_000 * (1.5**2 - 1.0), rel=0.1)
+    enough = make_campaign("enough", public=True, outputs=8)
+    service.create(enough)
+    body = encode_packed(enough, lognormal_reports(enough, 3_000 + more))
+    assert service.send(body, PACKED_TYPE, "enough").json()["accepted"] == 3_000 + more
+    found = service.call("GET", "/campaigns/enough/estimates").json()["attributes"][0]["mean"]
+    low, high = found["interval"]
+    assert (high - low) / 2.0 == pytest.approx(float(target), rel=0.05)
+
+
+def test_one_question_needs_no_explanation(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    campaign = dataclasses.replace(campaign, attributes=campaign.attributes[:1])
+    service.create(campaign)
+    fill(service, campaign, 300)
+    text = read(get(service, f"{PAGE}?target=0.5")).text
+    assert "more reports" in text
+    assert "as each answers" not in text
 
 
 @pytest.mark.usefixtures("public")
@@ -403,6 +490,18 @@ def test_exports(service: Service, public: Campaign) -> None:
               if row["statistic"] == "share" and row["attribute"] == "rides"]  # fmt: skip
     assert len(shares) == 72
     assert sum(shares) == pytest.approx(1.0)
+    for name in ("minutes", "rides", "cost"):
+        mine = [row for row in table if row["attribute"] == name]
+        (expected,) = (each for each in service.call("GET", f"{PAGE}/estimates?bins=72").json()
+                       ["attributes"] if each["name"] == name)  # fmt: skip
+        (fit,) = (row for row in mine if row["statistic"] == "goodness_of_fit")
+        assert float(fit["value"]) == expected["goodness_of_fit"]
+        bars = [[float(row[column]) for column in ("from", "to", "value", "low", "high")]
+                for row in mine if row["statistic"] == "histogram"]  # fmt: skip
+        found = expected["histogram"]
+        edges = found["edges"]
+        columns = (edges[:-1], edges[1:], found["probabilities"], found["lower"], found["upper"])
+        assert bars == [list(row) for row in zip(*columns, strict=True)]
     picture = get(service, f"{PAGE}/distribution.svg?attribute=cost").text
     assert picture.startswith("<svg xmlns=")
     assert "How long was your way to work?" in picture
