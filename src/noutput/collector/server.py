@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.auth import first_admin_token, new_token
-from noutput.collector.clock import system_clock
+from noutput.collector.clock import Clock, system_clock
 from noutput.collector.extras import require
 from noutput.collector.limits import Limits
 from noutput.collector.store import open_store
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from noutput.collector.guard import Guard
     from noutput.collector.store.interface import Store
 
 __all__ = ["Options", "Running", "run", "running"]
@@ -57,6 +58,8 @@ class Options:
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
     limits : Limits
+    clock : Clock
+        Says what time it is, for opening and closing times and for the history.
     """
 
     database: str
@@ -66,6 +69,7 @@ class Options:
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
     limits: Limits = field(default_factory=Limits)
+    clock: Clock = system_clock
 
     def __post_init__(self) -> None:
         for each in self.trusted_proxies:
@@ -92,7 +96,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         token = _prepare(store, options)
         if token is not None:
             say(f"Admin token, shown only now: {token}")
-        server = _server(store, options)
+        server = _server(_app(store, options), options)
         with _listen(options.host, options.port) as listener:
             say(f"Collecting at {_address(options.host, listener)}")
             gc.collect()
@@ -112,11 +116,14 @@ class Running:
     url : str
     admin_token : str
     store : Store
+    note : callable
+        Lets the collector note its history now; it does so every second by itself.
     """
 
     url: str
     admin_token: str
     store: Store
+    note: Callable[[], None]
 
 
 @contextmanager
@@ -134,12 +141,14 @@ def running(options: Options) -> Iterator[Running]:
         token = _prepare(store, options)
         if token is None:
             raise InvalidArgumentError("database", "be new", options.database)
-        server = _server(store, options)
+        app = _app(store, options)
+        server = _server(app, options)
         with _listen(options.host, options.port) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
             thread.start()
             try:
-                yield Running(_address(options.host, listener), token, store)
+                note = app.services.recorder.look
+                yield Running(_address(options.host, listener), token, store, note)
             finally:
                 server.should_exit = True
                 thread.join()
@@ -147,14 +156,19 @@ def running(options: Options) -> Iterator[Running]:
         store.close()
 
 
-def _server(store: Store, options: Options) -> uvicorn.Server:
+def _app(store: Store, options: Options) -> Guard:
+    from noutput.collector.app import create_app
+
+    return create_app(store, clock=options.clock, limits=options.limits)
+
+
+def _server(app: Guard, options: Options) -> uvicorn.Server:
     import uvicorn
 
-    from noutput.collector.app import create_app
     from noutput.collector.protocol import limited_protocol
 
     config = uvicorn.Config(
-        create_app(store, limits=options.limits),
+        app,
         http=limited_protocol(options.limits),
         ws="none",
         lifespan="on",
@@ -177,7 +191,7 @@ def _address(host: str, listener: socket.socket) -> str:
 
 def _prepare(store: Store, options: Options) -> str | None:
     """Keep the campaigns; return an admin token where there is a new one."""
-    now = system_clock()
+    now = options.clock()
     token = first_admin_token(store, now)
     if token is None and options.new_admin_token:
         token, row = new_token("admin", None, now)

@@ -150,7 +150,7 @@ def test_visitors_choose_their_limit(service: Service, public: Campaign) -> None
     (chosen,) = (each["value"] for each in options if "selected" in each)
     assert chosen == "1"  # whatever the campaign asks for
     assert public.epsilon == 2.0
-    assert "This one asks for ε = 2." in page.text
+    assert "This campaign asks for ε = 2." in page.text
 
 
 def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) -> None:

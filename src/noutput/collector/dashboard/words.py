@@ -122,17 +122,14 @@ def rate(per_second: float) -> str:
     Examples
     --------
     >>> rate(53.0), rate(0.5), rate(0.001), rate(0.0)
-    ('53 a second', '30 a minute', '3.6 an hour', 'none at present')
+    ('53 per second', '30 per minute', '3.6 per hour', 'none at present')
     """
     if per_second <= 0.0:
         return "none at present"
     numbers = {name: per_second * seconds for name, seconds in _UNITS}
     name = next((name for name, number in numbers.items() if number >= 2.0), "day")
     number = numbers[name]
-    article = "an" if name == "hour" else "a"
-    return (
-        f"{number:.2g} {article} {name}" if number < 99.5 else f"{count(number)} {article} {name}"
-    )
+    return f"{number:.2g} per {name}" if number < 99.5 else f"{count(number)} per {name}"
 
 
 def duration(seconds: float) -> str:
