@@ -37,7 +37,9 @@ _RATE = 25  # people who report per second, before the demo starts and while it 
 @click.command(name="demo")
 @click.option("--people", type=click.IntRange(2, 10_000_000), default=_PEOPLE, show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the simulated people.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the simulated people."
+)  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
     help="Where the dashboard listens on this machine [default: a free one].",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import ipaddress
 import socket
@@ -197,7 +198,11 @@ def _prepare(store: Store, options: Options) -> str | None:
         token, row = new_token("admin", None, now)
         store.add_token(row)
     for path in options.campaigns:
-        campaign = Campaign.from_json(path.read_bytes())
+        try:
+            campaign = Campaign.from_json(path.read_bytes())
+        except InvalidArgumentError as error:
+            name = f"{error.name} in {path}"
+            raise InvalidArgumentError(name, error.rule, error.found) from None
         values = (campaign.id, campaign.fingerprint, campaign.to_json(), format_instant(now))
         store.create(*values)
     return token
@@ -208,6 +213,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
+        if not host:  # would be every address of the machine
+            raise OSError(errno.EINVAL, "it is empty")
         listener.bind((host, port))
         listener.listen(_BACKLOG)
     except OSError as error:
