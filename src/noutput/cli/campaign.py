@@ -45,8 +45,8 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        found = f"byte {error.object[error.start]:#x} at place {error.start}"
-        raise DocumentError("file", "be UTF-8", found) from None
+        wrong = f"byte {error.object[error.start]:#x} at place {error.start}"
+        raise DocumentError("file", "be UTF-8", wrong) from None
     recipe = Recipe.from_toml(text)
     found = noutput.design(**recipe.design)
     campaign = recipe.campaign(CertifiedTable.from_json(found.mechanism.to_json()))

@@ -57,10 +57,11 @@ class _Frame:
 
     def __init__(self, size: Size, attribute: dict[str, Any]) -> None:
         self.size = size
-        self._lower, self._width = attribute["lower"], attribute["upper"] - attribute["lower"]
+        self._lower = float(attribute["lower"])
+        self._width = float(attribute["upper"]) - self._lower
         found = attribute["histogram"]
         shares = found["probabilities"]
-        self.highest = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
+        self.highest: float = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
         self.base = size.height - size.bottom
         self.quartiles = [each for each in attribute["quantiles"] if each["share"] in _MARKS]
         self.texts = [self._name(each) for each in self.quartiles]

@@ -149,7 +149,7 @@ def attribute_view(
         half=show(half, half),
         vague=2.0 * half > estimate["upper"] - estimate["lower"],
         figures=figures,
-        step=words.with_unit(*tick_labels([float(f"{edges[1] - edges[0]:.6g}")]), unit),
+        step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
         wide=distribution_svg(estimate, WIDE, label=name),
         narrow=distribution_svg(estimate, NARROW, label=name),
         fit=words.fit(estimate["goodness_of_fit"]),
