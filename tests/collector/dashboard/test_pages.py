@@ -7,90 +7,21 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 from pathlib import Path
 
-import httpx
 import pytest
 
 from noutput.campaign import Attribute, Campaign, CertifiedTable, draw_report
 from noutput.campaign.packed import encode_packed
-from noutput.campaign.wire import MAX_BATCH, PACKED_TYPE
-from noutput.collector.auth import new_token
+from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
+from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
 from tests.tables import window_table
-
-HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-PAGE = "/campaigns/commute"
-FORM = {"Content-Type": "application/x-www-form-urlencoded", **HTML}
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page: tags with attributes, and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read(answer: httpx.Response, status: int = 200) -> Page:
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    page = Page(answer.text)
-    for tag, attributes in page.tags:
-        assert not [name for name in attributes if name == "style" or name.startswith("on")]
-        address = attributes.get("src") or attributes.get("href") or ""
-        assert address.startswith(("/", "#", "?")) or not address, address
-        assert not address.startswith("//")
-        if tag == "script":
-            assert attributes.get("src") or attributes.get("type") == "application/json"
-        assert tag != "style"
-    return page
-
-
-def get(service: Service, path: str, **options: str) -> httpx.Response:
-    return service.call("GET", path, headers={**HTML, **options})
-
-
-def fill(service: Service, campaign: Campaign, count: int, seed: int = 1) -> None:
-    reports = lognormal_reports(campaign, count, seed)
-    for start in range(0, count, MAX_BATCH):
-        service.batch(campaign, reports[start : start + MAX_BATCH])
-
-
-def sign_in(service: Service, token: str, **headers: str) -> httpx.Response:
-    fields = httpx.QueryParams({"token": token, "next": PAGE})
-    return service.call("POST", "/sign-in", content=str(fields), headers={**FORM, **headers})
-
-
-def read_token(service: Service, campaign: str | None = None) -> str:
-    token, row = new_token("read", campaign, service.clock())
-    service.store.add_token(row)
-    return token
-
-
-@pytest.fixture
-def public(service: Service) -> Campaign:
-    campaign = make_campaign(public=True, outputs=8)
-    service.create(campaign)
-    return campaign
 
 
 def test_devices_and_browsers_share_an_address(service: Service, public: Campaign) -> None:
@@ -280,120 +211,6 @@ def test_hostile_texts_and_odd_numbers_do_no_harm(service: Service) -> None:
         assert "<svg/" not in picture.text
     table = list(csv.DictReader(io.StringIO(get(service, f"{PAGE}/estimates.csv").text)))
     assert {row["unit"] for row in table} == {"</script><svg/onload=1>", "", "'=1+1"}
-
-
-def test_a_private_campaign_shows_its_question_only(service: Service, campaign: Campaign) -> None:
-    service.create(campaign)
-    fill(service, campaign, 321)
-    page = read(get(service, PAGE))
-    assert campaign.question in page.text
-    assert "The results are not public" in page.text
-    assert "Make my report" in page.text
-    assert "321" not in page.text
-    assert campaign.question not in read(get(service, "/")).text
-    assert "no public campaign" in read(get(service, "/")).text
-    for path in ("estimates", "estimates.csv", "distribution.svg"):
-        assert problem(service.call("GET", f"{PAGE}/{path}")) == (401, "token-required")
-
-
-def test_signing_in(service: Service, campaign: Campaign) -> None:
-    service.create(campaign)
-    fill(service, campaign, 321)
-    assert "Token" in read(get(service, "/sign-in?next=/x")).text
-    token = read_token(service)
-    answer = sign_in(service, f"  {token}\n")
-    assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
-    cookie = answer.headers["set-cookie"]
-    assert cookie.startswith(f"noutput_token={token};")
-    for part in ("HttpOnly", "SameSite=strict", "Path=/", "Max-Age=2592000"):
-        assert part in cookie
-    assert "Secure" not in cookie
-    jar = {"Cookie": f"noutput_token={token}"}
-    assert "321" in read(get(service, PAGE, **jar)).text
-    assert campaign.question in read(get(service, "/", **jar)).text
-    for path in ("estimates", "estimates.csv", "distribution.svg"):
-        assert service.call("GET", f"{PAGE}/{path}", headers=jar).status_code == 200
-    gone = service.call("POST", "/sign-out", headers={**FORM, **jar})
-    assert gone.status_code == 303
-    assert 'noutput_token=""' in gone.headers["set-cookie"]
-    assert "Max-Age=0" in gone.headers["set-cookie"]
-
-
-def test_the_cookie_is_for_https_where_the_page_is(service: Service) -> None:
-    token = read_token(service)
-    fields = str(httpx.QueryParams({"token": token}))
-    answer = service.call("POST", "https://collector/sign-in", content=fields, headers=FORM)
-    assert "Secure" in answer.headers["set-cookie"]
-    assert answer.headers["location"] == "/"
-
-
-@pytest.mark.parametrize("token", ["", "x", "noutput_" + "0" * 12 + "_" + "A" * 43, "é" * 50])
-def test_a_wrong_token_gets_a_clear_answer(service: Service, token: str) -> None:
-    answer = sign_in(service, token)
-    assert "This token is not valid here" in read(answer, 403).text
-    assert "set-cookie" not in answer.headers
-
-
-def test_an_admin_token_stays_out_of_the_browser(service: Service, campaign: Campaign) -> None:
-    service.create(campaign)
-    admin = service.admin["Authorization"].removeprefix("Bearer ")
-    answer = sign_in(service, admin)
-    kept = re.match(r"noutput_token=([^;]+)", answer.headers["set-cookie"])
-    assert kept is not None
-    assert kept[1] != admin
-    jar = {"Cookie": f"noutput_token={kept[1]}"}
-    assert "No report has come in yet" in read(get(service, PAGE, **jar)).text
-    for value in (kept[1], admin):  # a cookie never allows a change, or to see tokens
-        for method, path in (("GET", "/tokens"), ("POST", f"{PAGE}/close"), ("DELETE", PAGE)):
-            refused = service.call(method, path, headers={"Cookie": f"noutput_token={value}"})
-            assert problem(refused) == (401, "token-required")
-
-
-def test_an_admin_token_has_one_token_for_reading_that_ends_with_it(
-    service: Service, campaign: Campaign
-) -> None:
-    service.create(campaign)
-    made = service.call("POST", "/tokens", json={"kind": "admin"}, headers=service.admin).json()
-    cookies = {sign_in(service, made["token"]).headers["set-cookie"] for _ in range(3)}
-    assert len(cookies) == 1
-    assert len(service.store.tokens()) == 3  # two for administration, and one to read
-    jar = {"Cookie": cookies.pop().partition(";")[0]}
-    assert service.call("GET", f"{PAGE}/estimates", headers=jar).status_code == 200
-    gone = service.call("DELETE", f"/tokens/{made['id']}", headers=service.admin)
-    assert gone.status_code == 204
-    assert problem(service.call("GET", f"{PAGE}/estimates", headers=jar)) == (401, "token-required")
-
-
-def test_a_token_for_another_campaign(service: Service, campaign: Campaign) -> None:
-    service.create(campaign)
-    jar = {"Cookie": f"noutput_token={read_token(service, 'another')}"}
-    assert "Your token is for another campaign" in read(get(service, PAGE, **jar)).text
-    refused = service.call("GET", f"{PAGE}/estimates.csv", headers=jar)
-    assert problem(refused) == (403, "token-not-sufficient")
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
-     {"Origin": "https://evil.example"}, {"Origin": "null"}],
-)  # fmt: skip
-def test_forms_of_other_sites_are_refused(service: Service, headers: dict[str, str]) -> None:
-    token = read_token(service)
-    answer = sign_in(service, token, **headers)
-    assert problem(answer) == (400, "bad-request")
-    assert "set-cookie" not in answer.headers
-    own = {"Origin": "http://collector"}
-    assert sign_in(service, token, **own).status_code == 303
-    behind_a_proxy = {"Origin": "https://collect.example", "Sec-Fetch-Site": "same-origin"}
-    assert sign_in(service, token, **behind_a_proxy).status_code == 303
-
-
-def test_broken_forms_are_refused(service: Service) -> None:
-    assert service.call("POST", "/sign-in", content=b"\xff", headers=FORM).status_code == 400
-    many = "&".join(f"a{i}=1" for i in range(99))
-    assert service.call("POST", "/sign-in", content=many, headers=FORM).status_code == 400
-    large = service.call("POST", "/sign-in", content="a=" + "1" * 5000, headers=FORM)
-    assert problem(large) == (413, "body-too-large")
 
 
 def test_a_campaign_that_is_not_open(service: Service, public: Campaign) -> None:
