@@ -84,7 +84,7 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
     before = (tmp_path / "commute.json").read_bytes()
     changed = RECIPE.replace("minutes was", "hours was")
     done = create(tmp_path, changed)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "a campaign never changes" in done.output
     assert (tmp_path / "commute.json").read_bytes() == before
     assert create(tmp_path, changed, "--force").exit_code == 0

@@ -135,6 +135,6 @@ def test_the_commands(tmp_path: Path, campaign: Campaign) -> None:
     done = runner.invoke(backup_command, [str(tmp_path / "copy.db"), "--database", other])
     assert "1 campaign copied" in done.output
     done = runner.invoke(backup_command, [str(tmp_path / "c.db"), "--database", "nowhere.db"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "there is no database" in done.output
     assert not Path("nowhere.db").exists()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.table import TableMechanism
 from tests.collector.conftest import make_campaign
+from tests.collector.people import seeded_reports
 from tests.collector.service import Service
 
 PATH = "/campaigns/commute/estimates"
@@ -30,7 +30,7 @@ def test_estimates_cover_the_truth(service: Service, rng: np.random.Generator) -
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
     people = simulate_people(campaign, 9_000, "bimodal", rng)
-    reports = list(people.reports(campaign))
+    reports = seeded_reports(campaign, people, rng)
     assert service.batch(campaign, reports).json()["accepted"] == 9_000
     answer = service.call("GET", f"{PATH}?bins=32&level=0.999")
     found = EstimatesModel.model_validate(answer.json())
@@ -89,9 +89,7 @@ def test_answers_are_kept_while_the_counts_are(
     moment = [1000.0]
     monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
     first = service.call("GET", PATH)
-    start = time.perf_counter()
     assert service.call("GET", PATH).content == first.content
-    assert time.perf_counter() - start < 0.5
     moment[0] += 3600
     assert service.call("GET", PATH).content == first.content
     assert len(calls) == 1

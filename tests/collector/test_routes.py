@@ -190,7 +190,7 @@ def test_the_framework_refuses_with_problem_documents(service: Service) -> None:
     assert problem(service.call("PUT", "/campaigns")) == (405, "method-not-allowed")
     wrong = service.call("GET", "/campaigns/commute/reports")
     assert problem(wrong) == (405, "method-not-allowed")
-    assert wrong.headers["allow"] == "POST"
+    assert wrong.headers["allow"] == "OPTIONS, POST"
     path = "/campaigns/commute/estimates"
     for query in ("bins=3", "bins=x", "level=1", "level=nan"):
         assert problem(service.call("GET", f"{path}?{query}")) == (422, "invalid-parameter")

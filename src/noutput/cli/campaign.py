@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli.campaign_store import backup_command, export_command, import_command
+from noutput.cli.targets import check_target
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
@@ -39,17 +40,19 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     from noutput.campaign.table import CertifiedTable
     from noutput.errors import DocumentError
 
+    target = output or file.with_suffix(".json")
+    check_target(target)
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise DocumentError("file", "be UTF-8", str(error)) from None
+        wrong = f"byte {error.object[error.start]:#x} at place {error.start}"
+        raise DocumentError("file", "be UTF-8", wrong) from None
     recipe = Recipe.from_toml(text)
     found = noutput.design(**recipe.design)
     campaign = recipe.campaign(CertifiedTable.from_json(found.mechanism.to_json()))
-    target = output or file.with_suffix(".json")
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
-        raise click.ClickException(
+        raise click.UsageError(
             f"{target} is there already, and a campaign never changes: "
             "give another --output, or --force."
         )

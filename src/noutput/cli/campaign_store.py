@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from noutput.cli.targets import check_target
+
 __all__ = ["backup_command", "export_command", "import_command"]
 
 _database = click.option(
@@ -27,6 +29,7 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
     from noutput.collector.store import open_store
 
     target = output or Path(f"{campaign_id}.noutput")
+    check_target(target)
     store = open_store(_existing(database))
     try:
         count = export_campaign(store, campaign_id, target)
@@ -43,9 +46,10 @@ def import_command(file: Path, database: str) -> None:
 
     The ids of its reports come with it: a report that is sent again is not counted twice.
     """
-    from noutput.collector.archive import import_campaign
+    from noutput.collector.archive import check_export, import_campaign
     from noutput.collector.store import open_store
 
+    check_export(file)  # before a database is made
     store = open_store(database)
     try:
         row = import_campaign(store, file)
@@ -62,6 +66,7 @@ def backup_command(file: Path, database: str) -> None:
     """Copy a database, in use or not, to a new SQLite file that can be served as it is."""
     from noutput.collector.archive import back_up
 
+    check_target(file)
     count = back_up(_existing(database), file)
     click.echo(f"{count} campaign{'' if count == 1 else 's'} copied to {file}")
 
@@ -69,5 +74,5 @@ def backup_command(file: Path, database: str) -> None:
 def _existing(database: str) -> str:
     """Return the database, or refuse a SQLite file that is not there."""
     if "://" not in database and not Path(database).exists():
-        raise click.ClickException(f"there is no database {database}")
+        raise click.UsageError(f"there is no database {database}")
     return database

@@ -31,13 +31,15 @@ __all__ = ["command"]
 
 _PEOPLE = 20_000
 _LONGEST = 180.0
-_MORE_PEOPLE = 25  # every second, while the dashboard is watched
+_RATE = 25  # people who report per second, before the demo starts and while it is watched
 
 
 @click.command(name="demo")
 @click.option("--people", type=click.IntRange(2, 10_000_000), default=_PEOPLE, show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the simulated people.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the simulated people."
+)  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
     help="Where the dashboard listens on this machine [default: a free one].",
@@ -74,7 +76,7 @@ def command(
     with (
         _ended_by_signals(),
         tempfile.TemporaryDirectory(prefix="noutput-demo-") as folder,
-        demonstrate(Path(folder), mechanism, minutes, port) as show_case,
+        demonstrate(Path(folder), mechanism, minutes, port, people / _RATE) as show_case,
     ):
         _collect(show_case, truth)
         found = summarize(mechanism, show_case.tally(), minutes)
@@ -97,13 +99,16 @@ def command(
 
 
 def _collect(show_case: Demonstration, truth: NDArray[np.float64]) -> None:
+    from noutput.collector.dashboard.words import duration
+
     click.echo(
         f"A collector runs at {show_case.url}. {len(truth):,} simulated people are asked\n"
-        "how many minutes they commute (0 to 180), and send their reports."
+        "how many minutes they commute (0 to 180), and send their reports, which are noted as if\n"
+        f"they had come in over the last {duration(len(truth) / _RATE)}."
     )
     start = time.perf_counter()
     with delayed_progress("Reporting") as progress:
-        for sent in show_case.send(truth):
+        for sent in show_case.arrive(truth):
             progress(sent / len(truth))
     click.echo(f"{sent:,} reports were counted in {time.perf_counter() - start:.1f} s.")
 
@@ -114,11 +119,11 @@ def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
 
     click.echo(
         f"\nThe live dashboard is at {show_case.page}\n"
-        f"{_MORE_PEOPLE} more people report every second. Ctrl-C ends the demo."
+        f"{_RATE} more people report every second. Ctrl-C ends the demo."
     )
     try:
         while True:
-            more = np.clip(rng.lognormal(3.3, 0.65, _MORE_PEOPLE), 0.0, _LONGEST)
+            more = np.clip(rng.lognormal(3.3, 0.65, _RATE), 0.0, _LONGEST)
             for _ in show_case.send(more):
                 time.sleep(1.0)
     except KeyboardInterrupt:

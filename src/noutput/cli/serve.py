@@ -31,7 +31,8 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
-    help="A reverse proxy whose X-Forwarded-For names the client; may be repeated.",
+    help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
+    "X-Forwarded-Proto the scheme; may be repeated.",
 )  # fmt: skip
 @click.option("--new-admin-token", is_flag=True, help="Print another admin token.")
 def command(

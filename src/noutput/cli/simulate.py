@@ -18,7 +18,9 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
     "--distribution", type=click.Choice(_DISTRIBUTIONS), default="lognormal", show_default=True,
     help="Of the people's numbers, between the bounds of every attribute.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the people's numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the people's numbers."
+)  # fmt: skip
 @click.option(
     "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
     help="Reports a request.",

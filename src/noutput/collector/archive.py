@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from noutput.mechanisms import document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["back_up", "export_campaign", "import_campaign"]
+__all__ = ["back_up", "check_export", "export_campaign", "import_campaign"]
 
 FORMAT = "noutput-export"
 VERSION = 1
@@ -68,6 +69,18 @@ def import_campaign(store: Store, file: Path) -> CampaignRow:
     ConflictError
         If there is a campaign of this id.
     """
+    with _opened(file) as found:
+        return store.restore(found)
+
+
+def check_export(file: Path) -> None:
+    """Raise DocumentError where a file is no export; the order of its ids is not looked at."""
+    with _opened(file):
+        pass
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Snapshot]:
     try:
         with zipfile.ZipFile(file) as archive:
             if sorted(archive.namelist()) != [_CAMPAIGN, _COUNTS, _IDS]:
@@ -85,7 +98,7 @@ def import_campaign(store: Store, file: Path) -> CampaignRow:
                 content["created"], content["closed"],
             )  # fmt: skip
             with archive.open(_IDS) as ids:
-                return store.restore(Snapshot(row, counts, _sorted_pieces(ids)))
+                yield Snapshot(row, counts, _sorted_pieces(ids))
     except zipfile.BadZipFile as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 

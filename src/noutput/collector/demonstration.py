@@ -18,16 +18,29 @@ from noutput.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from noutput.collector.simulation import Array
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["Demonstration", "demonstrate"]
+__all__ = ["Demonstration", "LateClock", "demonstrate"]
 
 _NAME = "minutes"
 _OPEN_DAYS = 1
+_LEAST, _GROWTH = 10, 0.1  # who arrives between two notes of the history
+
+
+class LateClock:
+    """A clock that stays behind the system's, and catches up while simulated people arrive."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds_behind = seconds
+
+    def __call__(self) -> datetime:
+        """Return the instant that the demonstration is at."""
+        return system_clock() - timedelta(seconds=self.seconds_behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class Demonstration:
 
     collector: Running
     campaign: Campaign
+    clock: LateClock
 
     @property
     def url(self) -> str:
@@ -54,6 +68,22 @@ class Demonstration:
             counted += receipt.accepted
             yield counted
 
+    def arrive(self, values: Array) -> Iterator[int]:
+        """Let people report one after the other until now, as fast as can be; yield how many have.
+
+        The collector's clock goes from where it is to the present meanwhile, and its history is
+        noted as if somebody had watched all the time.
+        """
+        behind = self.clock.seconds_behind
+        sent = 0
+        while sent < len(values):
+            last = min(sent + max(_LEAST, int(_GROWTH * sent)), len(values))
+            self.clock.seconds_behind = behind * (1.0 - last / len(values))
+            for counted in self.send(values[sent:last]):
+                yield sent + counted
+            self.collector.note()
+            sent = last
+
     def tally(self) -> Tally:
         """Return the counts."""
         row = self.collector.store.campaign(self.campaign.id)
@@ -65,7 +95,7 @@ class Demonstration:
 
 @contextmanager
 def demonstrate(
-    folder: Path, mechanism: TableMechanism, bounds: Interval, port: int = 0
+    folder: Path, mechanism: TableMechanism, bounds: Interval, port: int = 0, behind: float = 0.0
 ) -> Iterator[Demonstration]:
     """Run a collector on loopback that asks for a commute, until the block is left.
 
@@ -78,9 +108,13 @@ def demonstrate(
         Of the answers, in minutes.
     port : int
         0 takes a free one.
+    behind : float
+        How many seconds ago the people of `Demonstration.arrive` begin to report.
     """
     unlimited = Limits(requests_per_second=0)  # all people share one address
-    with running(Options(str(folder / "demo.db"), port=port, limits=unlimited)) as collector:
+    clock = LateClock(behind)
+    options = Options(str(folder / "demo.db"), port=port, limits=unlimited, clock=clock)
+    with running(options) as collector:
         now = system_clock().replace(microsecond=0)
         campaign = Campaign(
             id="commute",
@@ -88,12 +122,12 @@ def demonstrate(
             question="How many minutes was your way to work today?",
             attributes=(Attribute(_NAME, "minutes", bounds.lower, bounds.upper),),
             table=CertifiedTable.from_json(mechanism.to_json()),
-            opens=now - timedelta(days=_OPEN_DAYS),
+            opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,
         )
         _create(collector, campaign)
-        yield Demonstration(collector, campaign)
+        yield Demonstration(collector, campaign, clock)
 
 
 def _create(collector: Running, campaign: Campaign) -> None:

@@ -1,10 +1,14 @@
-"""What every request passes first."""
+"""Rate limits, preflights and security headers: what every request passes first."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from starlette.requests import Request
+
+from noutput.collector.access import wants_page
+from noutput.collector.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
 from noutput.collector.limits import RateLimiter
 from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
 
@@ -15,16 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Guard"]
 
-# What an answer that is no page is sent with: it must not be run, drawn or framed as one.
-_PLAIN = [
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-]
-_REPORTS = re.compile("/campaigns/([^/]+)/reports")
+_WIRE = re.compile("/campaigns/([^/]+)(/reports)?")
+_PLAIN, _SHARED = raw(PLAIN), raw(SHARED)
 
 
 class Guard:
-    """The application as a server calls it: refuses clients that send too many requests.
+    """The application as a server calls it: rate limits, preflights and security headers.
 
     Requests with reports go straight to their route, which a router would delay by a tenth of
     all that a report costs; all others go to the framework.
@@ -44,21 +44,25 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 429."""
-        if scope["type"] == "http":
-            client = scope.get("client")
-            seconds = self._limiter.wait(client[0] if client else "")
-            if seconds:
-                await self._refuse(seconds, send)
-                return
-            found = _REPORTS.fullmatch(scope["path"])
-            if found is not None:
-                scope["path_params"] = {"id": found[1]}
-                await self._reports(scope, receive, send)
-                return
-            send = _guarded(send)
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client = scope.get("client")
+        seconds = self._limiter.wait(client[0] if client else "")
+        found = _WIRE.fullmatch(scope["path"])
+        reports = found is not None and found[2] is not None
+        shared = reports or (found is not None and _is_document(scope))
+        if seconds:
+            await self._refuse(seconds, send, _SHARED if shared else _PLAIN)
+        elif shared and scope["method"] == "OPTIONS":
+            await _allow(send, "OPTIONS, POST" if reports else "GET, OPTIONS")
+        elif found is not None and reports:
+            scope["path_params"] = {"id": found[1]}
+            await self._reports(scope, receive, send)
+        else:
+            await self._app(scope, receive, _guarded(send, _SHARED if shared else _PLAIN))
 
-    async def _refuse(self, seconds: int, send: Send) -> None:
+    async def _refuse(self, seconds: int, send: Send, more: RawHeaders) -> None:
         problem = PROBLEMS["too-many-requests"]
         self._metrics.refused[problem.name] += 1
         content = render(problem, f"wait {seconds} s")
@@ -66,21 +70,33 @@ class Guard:
             (b"content-type", PROBLEM_TYPE.encode()),
             (b"content-length", b"%d" % len(content)),
             (b"retry-after", b"%d" % seconds),
-            *_PLAIN,
+            *more,
         ]
         start = {"type": "http.response.start", "status": problem.status, "headers": headers}
         await send(start)
         await send({"type": "http.response.body", "body": content})
 
 
-def _guarded(send: Send) -> Send:
-    """Put the policy on every answer that has none of its own."""
+def _is_document(scope: Scope) -> bool:
+    """Say whether the campaign document is asked for, by a device or by a page of any origin."""
+    method = scope["method"]
+    return method == "OPTIONS" or (method in ("GET", "HEAD") and not wants_page(Request(scope)))
+
+
+async def _allow(send: Send, methods: str) -> None:
+    """Answer a preflight: whether there is such a campaign, the request itself will say."""
+    headers = raw({"Allow": methods, **PREFLIGHT})
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _guarded(send: Send, more: RawHeaders) -> Send:
+    """Put headers on every answer that has none of its own."""
 
     async def wrapped(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
-            if all(name != _PLAIN[0][0] for name, _ in headers):
-                message = {**message, "headers": [*headers, *_PLAIN]}
+            message = {**message, "headers": add(headers, more)}
         await send(message)
 
     return wrapped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,7 @@ class Recorder:
         self._looked: dict[int, int] = {}
         self._last: dict[tuple[int, int], int] = {}
         self._task: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
 
     def start(self) -> None:
         """Begin to look every second; called inside the event loop."""
@@ -94,12 +96,13 @@ class Recorder:
 
     def look(self) -> None:
         """Note what is due for every campaign whose reports this process counted."""
-        totals = self._store.totals()
-        for entry in self._directory.known():
-            total = totals.get(entry.key, 0)
-            if total != self._looked.get(entry.key, 0):
-                self._looked[entry.key] = total
-                self._note(entry)
+        with self._lock:
+            totals = self._store.totals()
+            for entry in self._directory.known():
+                total = totals.get(entry.key, 0)
+                if total != self._looked.get(entry.key, 0):
+                    self._looked[entry.key] = total
+                    self._note(entry)
 
     def _note(self, entry: Entry) -> None:
         found = tallies(entry, self._store.counts(entry.key))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from noutput.collector.headers import SHARED
 from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from noutput.collector.limits import Limits
 
 __all__ = ["limited_protocol"]
+
+# Whatever was asked for: the answer says nothing that a page of another origin may not read.
+_HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in SHARED.items())
 
 
 def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
@@ -139,7 +143,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         content = render(problem, detail)
         head = (
             f"HTTP/1.1 {problem.status} {name}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
-            f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
+            f"content-length: {len(content)}\r\n{_HEADERS}connection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + content)
         self.transport.close()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.problems import WireError
 from noutput.collector.body import ClientGoneError, read_body
 from noutput.collector.columns import BODY_LIMITS, read_columns
+from noutput.collector.headers import SHARED, raw
 from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportsRoute"]
 
 _LARGE_BODY = 1 << 16
-_JSON = (b"content-type", b"application/json")
+_OK = [(b"content-type", b"application/json"), *raw(SHARED)]
 _ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
 
 
@@ -45,15 +46,18 @@ class ReportsRoute:
             await self._refuse(error, send)
         except ClientGoneError:
             return
+        except Exception:
+            await self._refuse(ProblemError("internal-error", "see the log of the collector"), send)
+            raise  # the server logs it
         else:
-            await _answer(send, 200, _content(outcome), [_JSON])
+            await _answer(send, 200, _content(outcome), _OK)
 
     async def _count(self, scope: Scope, receive: Receive) -> Outcome:
         services = self._services
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if scope["method"] != "POST":
             detail = f"{scope['method'][:20]} is not possible here"
-            raise ProblemError("method-not-allowed", detail, {"Allow": "POST"})
+            raise ProblemError("method-not-allowed", detail, {"Allow": "OPTIONS, POST"})
         name: str = scope["path_params"]["id"]
         entry = services.directory.peek(name) or await services.entry(name)
         media = _media(headers)
@@ -84,9 +88,8 @@ class ReportsRoute:
 
     async def _refuse(self, error: ProblemError, send: Send) -> None:
         self._services.metrics.refused[error.problem.name] += 1
-        headers = {"Content-Type": PROBLEM_TYPE, **error.headers}
-        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await _answer(send, error.problem.status, render(error.problem, error.detail), raw)
+        headers = raw({"Content-Type": PROBLEM_TYPE, **error.headers, **SHARED})
+        await _answer(send, error.problem.status, render(error.problem, error.detail), headers)
 
 
 async def _answer(

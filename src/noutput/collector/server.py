@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import ipaddress
 import socket
 import sys
 import threading
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.auth import first_admin_token, new_token
-from noutput.collector.clock import system_clock
+from noutput.collector.clock import Clock, system_clock
 from noutput.collector.extras import require
 from noutput.collector.limits import Limits
 from noutput.collector.store import open_store
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from noutput.collector.guard import Guard
     from noutput.collector.store.interface import Store
 
 __all__ = ["Options", "Running", "run", "running"]
@@ -51,10 +54,13 @@ class Options:
     campaigns : tuple of Path
         Campaign documents to keep at the start.
     trusted_proxies : tuple of str
-        Addresses whose ``X-Forwarded-For`` names the client.
+        Addresses or networks whose ``X-Forwarded-For`` names the client, and whose
+        ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
     limits : Limits
+    clock : Clock
+        Says what time it is, for opening and closing times and for the history.
     """
 
     database: str
@@ -64,6 +70,15 @@ class Options:
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
     limits: Limits = field(default_factory=Limits)
+    clock: Clock = system_clock
+
+    def __post_init__(self) -> None:
+        for each in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError:
+                rule = "be IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"
+                raise InvalidArgumentError("trusted_proxies", rule, each) from None
 
 
 def run(options: Options, say: Callable[[str], object] = print) -> None:
@@ -82,7 +97,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         token = _prepare(store, options)
         if token is not None:
             say(f"Admin token, shown only now: {token}")
-        server = _server(store, options)
+        server = _server(_app(store, options), options)
         with _listen(options.host, options.port) as listener:
             say(f"Collecting at {_address(options.host, listener)}")
             gc.collect()
@@ -102,11 +117,14 @@ class Running:
     url : str
     admin_token : str
     store : Store
+    note : callable
+        Lets the collector note its history now; it does so every second by itself.
     """
 
     url: str
     admin_token: str
     store: Store
+    note: Callable[[], None]
 
 
 @contextmanager
@@ -124,12 +142,14 @@ def running(options: Options) -> Iterator[Running]:
         token = _prepare(store, options)
         if token is None:
             raise InvalidArgumentError("database", "be new", options.database)
-        server = _server(store, options)
+        app = _app(store, options)
+        server = _server(app, options)
         with _listen(options.host, options.port) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
             thread.start()
             try:
-                yield Running(_address(options.host, listener), token, store)
+                note = app.services.recorder.look
+                yield Running(_address(options.host, listener), token, store, note)
             finally:
                 server.should_exit = True
                 thread.join()
@@ -137,14 +157,19 @@ def running(options: Options) -> Iterator[Running]:
         store.close()
 
 
-def _server(store: Store, options: Options) -> uvicorn.Server:
+def _app(store: Store, options: Options) -> Guard:
+    from noutput.collector.app import create_app
+
+    return create_app(store, clock=options.clock, limits=options.limits)
+
+
+def _server(app: Guard, options: Options) -> uvicorn.Server:
     import uvicorn
 
-    from noutput.collector.app import create_app
     from noutput.collector.protocol import limited_protocol
 
     config = uvicorn.Config(
-        create_app(store, limits=options.limits),
+        app,
         http=limited_protocol(options.limits),
         ws="none",
         lifespan="on",
@@ -167,13 +192,17 @@ def _address(host: str, listener: socket.socket) -> str:
 
 def _prepare(store: Store, options: Options) -> str | None:
     """Keep the campaigns; return an admin token where there is a new one."""
-    now = system_clock()
+    now = options.clock()
     token = first_admin_token(store, now)
     if token is None and options.new_admin_token:
         token, row = new_token("admin", None, now)
         store.add_token(row)
     for path in options.campaigns:
-        campaign = Campaign.from_json(path.read_bytes())
+        try:
+            campaign = Campaign.from_json(path.read_bytes())
+        except InvalidArgumentError as error:
+            name = f"{error.name} in {path}"
+            raise InvalidArgumentError(name, error.rule, error.found) from None
         values = (campaign.id, campaign.fingerprint, campaign.to_json(), format_instant(now))
         store.create(*values)
     return token
@@ -184,6 +213,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
+        if not host:  # would be every address of the machine
+            raise OSError(errno.EINVAL, "it is empty")
         listener.bind((host, port))
         listener.listen(_BACKLOG)
     except OSError as error:

@@ -12,10 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
-from noutput.collector.dashboard.ranges import ticks
+from noutput.collector.dashboard import words
+from noutput.collector.dashboard.labels import place_labels, shorten
+from noutput.collector.dashboard.ranges import tick_labels, ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 __all__ = ["NARROW", "WIDE", "Size", "distribution_svg"]
 
@@ -23,10 +25,11 @@ _ACCENT, _TEXT, _MUTED, _LINE = "#2a5bd7", "#1b1f24", "#59616b", "#e3e5e8"
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _MARKS = {0.25: "25% below", 0.5: "median", 0.75: "75% below"}
 _HEADROOM = 1.04
-_ROW = 28
+_HEADING = 28  # the height of the heading
 _GAP = 2.0  # between bars
 _LABEL = 20  # the height of a row of labels
-_LETTER = 8.2  # about the width of one
+_BASELINE = 15  # of a label, from the top of its row
+_LETTER, _THIN_LETTER = 8.4, 7.8  # about the width of one, in labels of quartiles and of ticks
 _SPACIOUS = 500
 _HIGHEST_BAND = 2.5  # times the highest estimate: a wider band is cut off
 
@@ -41,7 +44,7 @@ class Size:
 
     left: int = 46
     right: int = 18
-    top: int = 56
+    top: int = 8
     bottom: int = 46
 
 
@@ -50,13 +53,29 @@ NARROW = Size(380, 304, 4)
 
 
 class _Frame:
-    """Where numbers are in the picture."""
+    """Where numbers are in the picture, and how many rows of labels stand above it."""
 
-    def __init__(self, size: Size, lower: float, upper: float, highest: float) -> None:
+    def __init__(self, size: Size, attribute: dict[str, Any]) -> None:
         self.size = size
-        self._lower, self._width = lower, upper - lower
-        self._highest = highest
+        self._lower = float(attribute["lower"])
+        self._width = float(attribute["upper"]) - self._lower
+        found = attribute["histogram"]
+        shares = found["probabilities"]
+        self.highest: float = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
         self.base = size.height - size.bottom
+        self.quartiles = [each for each in attribute["quantiles"] if each["share"] in _MARKS]
+        self.texts = [self._name(each) for each in self.quartiles]
+        lines = [self.x(each["value"]) for each in self.quartiles]
+        widths = [_LETTER * len(text) for text in self.texts]
+        self.labels = place_labels(lines, widths, (0.0, size.width))
+        rows = max((1 + each.row for each in self.labels if each is not None), default=0)
+        self.top = size.top + rows * _LABEL + 8
+
+    def _name(self, quantile: dict[str, Any]) -> str:
+        name, (low, high) = _MARKS[quantile["share"]], quantile["interval"]
+        if self.size.width <= _SPACIOUS:
+            name = name.removesuffix(" below")
+        return f"{name} {show(quantile['value'], (high - low) / 2.0 or None)}"
 
     def x(self, value: float) -> float:
         size = self.size
@@ -64,8 +83,8 @@ class _Frame:
         return size.left + share * (size.width - size.left - size.right)
 
     def y(self, share: float) -> float:
-        inside = min(share / self._highest, 1.0)
-        return self.base - inside * (self.base - self.size.top)
+        inside = min(share / self.highest, 1.0)
+        return self.base - inside * (self.base - self.top)
 
 
 def distribution_svg(
@@ -84,16 +103,13 @@ def distribution_svg(
         What the picture says, for those who do not see it.
     """
     if heading:
-        size = replace(size, top=size.top + _ROW, height=size.height + _ROW)
-    found = attribute["histogram"]
-    shares = found["probabilities"]
-    highest = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
-    frame = _Frame(size, attribute["lower"], attribute["upper"], highest)
+        size = replace(size, top=size.top + _HEADING, height=size.height + _HEADING)
+    frame = _Frame(size, attribute)
     parts = [
-        *_grid(frame, highest),
+        *_grid(frame),
         *_axis(frame, attribute),
-        *_bars(frame, found),
-        *_quartiles(frame, attribute["quantiles"]),
+        *_bars(frame, attribute["histogram"]),
+        *_quartiles(frame),
     ]
     shape = f'viewBox="0 0 {size.width} {size.height}"'
     if heading:
@@ -116,17 +132,16 @@ def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "mu
 
 
 def _paper(size: Size, heading: str) -> list[str]:
-    room = size.width // 8
-    short = heading if len(heading) <= room else heading[: room - 1] + "…"
+    short = shorten(heading, size.width // 8)
     return [
         f'<rect width="{size.width}" height="{size.height}" fill="#ffffff"/>',
         _text(size.left, 24, short, "start", "strong"),
     ]
 
 
-def _grid(frame: _Frame, highest: float) -> Iterable[str]:
+def _grid(frame: _Frame) -> Iterable[str]:
     size = frame.size
-    for share in ticks(0.0, highest, 4)[1:]:
+    for share in ticks(0.0, frame.highest, 4)[1:]:
         y = frame.y(share)
         yield (
             f'<line class="chart-grid" x1="{size.left}" x2="{size.width - size.right}" '
@@ -141,10 +156,23 @@ def _axis(frame: _Frame, attribute: dict[str, Any]) -> Iterable[str]:
         f'<line class="chart-base" x1="{size.left}" x2="{size.width - size.right}" '
         f'y1="{frame.base}" y2="{frame.base}" stroke="{_MUTED}"/>'
     )
-    for value in ticks(low, high, size.steps):
-        yield _text(frame.x(value), frame.base + 19, f"{value:,.6g}")
-    unit = attribute["unit"] or attribute["name"].replace("_", " ")
-    yield _text(size.width - size.right, frame.base + 38, unit, "end")
+    for value, text in _fitting_ticks(frame, low, high):
+        half = _THIN_LETTER * len(text) / 2.0 + 3.0
+        yield _text(min(frame.x(value), size.width - half), frame.base + 19, text)
+    unit = attribute["unit"] or words.label(attribute["name"], "")
+    short = shorten(unit, int((size.width - size.left) / _LETTER))
+    yield _text(size.width - size.right, frame.base + 38, short, "end")
+
+
+def _fitting_ticks(frame: _Frame, low: float, high: float) -> list[tuple[float, str]]:
+    """Return the ticks of the axis and their labels: so many that none touches the next."""
+    for steps in range(frame.size.steps, 0, -1):
+        values = ticks(low, high, steps)
+        texts = tick_labels(values)
+        widest = _THIN_LETTER * (max(map(len, texts)) + 1)
+        if len(values) < 2 or frame.x(values[1]) - frame.x(values[0]) > widest:
+            break
+    return list(zip(values, texts, strict=True))
 
 
 def _bars(frame: _Frame, found: dict[str, Any]) -> Iterable[str]:
@@ -172,30 +200,17 @@ def _rectangle(kind: str, shape: str, top: float, bottom: float, opacity: float)
     )
 
 
-def _quartiles(frame: _Frame, quantiles: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """Mark the quartiles: the median's label above, the others' beside their lines."""
-    size = frame.size
-    for each in quantiles:
-        share, value = each["share"], each["value"]
-        if share not in _MARKS:
-            continue
-        low, high = each["interval"]
-        x, middle = frame.x(value), share == 0.5
-        top = size.top - (_LABEL + 8 if middle else 16)
-        dashes = "" if middle else ' stroke-dasharray="3 4"'
+def _quartiles(frame: _Frame) -> Iterable[str]:
+    """Mark the quartiles by lines, and name them where there is room for it."""
+    for each, text, label in zip(frame.quartiles, frame.texts, frame.labels, strict=True):
+        top = frame.top
+        if label is not None:
+            top = frame.size.top + label.row * _LABEL
+            yield _text(label.x, top + _BASELINE, text, label.anchor, "strong")
+            top += _LABEL if label.anchor == "middle" else 4
+        x = frame.x(each["value"])
+        dashes = "" if each["share"] == 0.5 else ' stroke-dasharray="3 4"'
         yield (
-            f'<line class="chart-mark" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{frame.base}" '
-            f'stroke="{_TEXT}"{dashes}/>'
+            f'<line class="chart-mark" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" '
+            f'y2="{frame.base}" stroke="{_TEXT}"{dashes}/>'
         )
-        name = _MARKS[share] if size.width > _SPACIOUS else _MARKS[share].removesuffix(" below")
-        text = f"{name} {show(value, (high - low) / 2.0 or None)}"
-        room = _LETTER * len(text)
-        if middle:
-            center = min(max(x, room / 2.0), size.width - room / 2.0)
-            yield _text(center, top - 6, text, "middle", "strong")
-            continue
-        left = share < 0.5
-        inside = x - room > 0.0 if left else x + room < size.width
-        # a label that has no room on its own side goes to the other, in a row of its own
-        anchor, shift = ("end", -6) if left == inside else ("start", 6)
-        yield _text(x + shift, top + (9 if inside else 9 + _LABEL), text, anchor, "strong")

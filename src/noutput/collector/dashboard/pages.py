@@ -10,25 +10,15 @@ from starlette.responses import Response
 from noutput import __version__
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.assets import templates
+from noutput.collector.headers import PAGE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from noutput.collector.problems import ProblemError
 
-__all__ = ["HEADERS", "error_page", "page", "tag_of", "unchanged"]
+__all__ = ["error_page", "page", "tag_of", "unchanged"]
 
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 _PRIVATE = {"Cache-Control": "private, no-cache", "Vary": "Accept, Cookie"}
 
 
@@ -56,7 +46,7 @@ def page(
     """
     text = templates().get_template(name).render(words=words, **values)
     more = {"ETag": tag} if tag else {}
-    return Response(text, status, {**HEADERS, **_PRIVATE, **more, **(headers or {})}, "text/html")
+    return Response(text, status, {**PAGE, **_PRIVATE, **more, **(headers or {})}, "text/html")
 
 
 def tag_of(*parts: object) -> str:
@@ -67,7 +57,7 @@ def tag_of(*parts: object) -> str:
 def unchanged(request: Request, tag: str) -> Response | None:
     """Return the answer for a browser that has this very page, else None."""
     if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**HEADERS, **_PRIVATE, "ETag": tag})
+        return Response(status_code=304, headers={**PAGE, **_PRIVATE, "ETag": tag})
     return None
 
 

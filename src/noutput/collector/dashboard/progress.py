@@ -72,7 +72,7 @@ class Outlook:
     target : float
         The wanted half width.
     more : float
-        How many more reports it takes; 0 where it is reached.
+        How many more reports on the same attribute it takes; 0 where it is reached.
     seconds : float or None
         How long that takes at the present rate; None where no reports come in.
     """

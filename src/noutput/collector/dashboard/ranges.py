@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-__all__ = ["round_bins", "ticks"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["round_bins", "tick_labels", "ticks"]
 
 _FEWEST, _WANTED, _MOST = 12, 18, 24
 _ROUND = (1.0, 2.0, 5.0, 2.5, 4.0, 3.0, 1.5, 6.0, 8.0)
@@ -44,3 +48,19 @@ def ticks(low: float, high: float, steps: int) -> list[float]:
     step = power * min((1.0, 2.0, 2.5, 5.0, 10.0), key=lambda each: abs(each - rough / power))
     first, last = math.ceil(low / step - _EXACT), math.floor(high / step + _EXACT)
     return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+
+
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Write numbers with six digits, or as many as tell them apart, and without an exponent.
+
+    Examples
+    --------
+    >>> tick_labels([0.0, 1_500_000.0]), tick_labels([1e6, 1e6 + 0.2]), tick_labels([1e12])
+    (['0', '1,500,000'], ['1,000,000', '1,000,000.2'], ['1e+12'])
+    """
+    largest = max(map(abs, values))
+    for digits in range(10 if 1e6 <= largest < 1e9 else 6, 18):
+        texts = [f"{value:,.{digits}g}" for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return texts

@@ -20,12 +20,13 @@ from noutput.collector.access import (
 from noutput.collector.dashboard import session
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.chart import distribution_svg
-from noutput.collector.dashboard.pages import HEADERS, page, tag_of, unchanged
+from noutput.collector.dashboard.pages import page, tag_of, unchanged
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view
 from noutput.collector.estimates import tallies
+from noutput.collector.headers import OWN
 from noutput.collector.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ async def export_svg(
 
 def _file(name: str, media: str, content: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(content, 200, {**HEADERS, **headers}, media)
+    return Response(content, 200, {**OWN, **headers}, media)
 
 
 @router.get("/sign-in")
@@ -168,7 +169,7 @@ async def sign_in(request: Request, services: Shared) -> Response:
     if token is None:
         values = {"path": path, "error": True, "signed_in": False}
         return await run_in_threadpool(page, "sign_in.html", values, 403)
-    answer = RedirectResponse(path, 303, HEADERS)
+    answer = RedirectResponse(path, 303, OWN)
     session.keep(request, answer, token)
     return answer
 
@@ -177,7 +178,7 @@ async def sign_in(request: Request, services: Shared) -> Response:
 async def sign_out(request: Request, services: Shared) -> Response:
     """Let the visitor's browser forget its token."""
     await session.read_form(request, services)
-    answer = RedirectResponse("/", 303, HEADERS)
+    answer = RedirectResponse("/", 303, OWN)
     session.forget(request, answer)
     return answer
 
@@ -188,7 +189,7 @@ async def static_file(name: str, request: Request) -> Response:
     found = assets().get(name)
     if found is None:
         raise ProblemError("not-found", f"there is no file {name[:100]!r}")
-    headers = {**HEADERS, "ETag": found.tag, "Cache-Control": "no-cache"}
+    headers = {**OWN, "ETag": found.tag, "Cache-Control": "no-cache"}
     if found.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.content, 200, headers, found.media_type)

@@ -25,8 +25,9 @@ def estimates_csv(estimates: dict[str, Any]) -> str:
 
     Notes
     -----
-    The columns from and to are the ends of a bin of the distribution, or the share that a
-    quantile is for; low and high are the ends of the interval.
+    The columns from and to are the ends of a bin, or the share that a quantile is for; low and
+    high are the ends of the interval. A "share" is of a bin of the distribution, a "histogram"
+    of a bar of the picture; "goodness_of_fit" is a p-value, and has no interval.
     """
     target = io.StringIO()
     writer = csv.writer(target)
@@ -44,10 +45,13 @@ def _rows(each: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     yield ("variance", "", "", each["variance"]["value"], *each["variance"]["interval"])
     for quantile in each["quantiles"]:
         yield ("quantile", quantile["share"], "", quantile["value"], *quantile["interval"])
-    found = each["distribution"]
-    columns = (found["probabilities"], found["lower"], found["upper"])
-    for (low, high), *values in zip(pairwise(found["edges"]), *columns, strict=True):
-        yield ("share", low, high, *values)
+    if each["goodness_of_fit"] is not None:
+        yield ("goodness_of_fit", "", "", each["goodness_of_fit"], "", "")
+    for statistic, name in (("histogram", "histogram"), ("share", "distribution")):
+        found = each[name]
+        columns = (found["probabilities"], found["lower"], found["upper"])
+        for (low, high), *values in zip(pairwise(found["edges"]), *columns, strict=True):
+            yield (statistic, low, high, *values)
 
 
 def _harmless(text: str) -> str:

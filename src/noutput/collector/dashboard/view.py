@@ -12,6 +12,7 @@ from noutput.campaign.text import parse_instant
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, distribution_svg
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
+from noutput.collector.dashboard.ranges import tick_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,8 @@ def attribute_view(
         The wanted half width of the interval of the mean; a round number if not given.
     now : datetime
     """
-    unit, label = estimate["unit"], estimate["name"].replace("_", " ")
+    unit = estimate["unit"]
+    label = words.label(estimate["name"], unit)
     reports = estimate["reports"]
     is_open = entry.is_open(now)
     rate = current_rate(milestones, counted, now) if is_open else None
@@ -147,7 +149,7 @@ def attribute_view(
         half=show(half, half),
         vague=2.0 * half > estimate["upper"] - estimate["lower"],
         figures=figures,
-        step=words.with_unit(f"{edges[1] - edges[0]:,.6g}", unit),
+        step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
         wide=distribution_svg(estimate, WIDE, label=name),
         narrow=distribution_svg(estimate, NARROW, label=name),
         fit=words.fit(estimate["goodness_of_fit"]),
@@ -176,11 +178,15 @@ def _goal(
     entry: Entry, half: float, reports: int, target: float, rate: float | None, now: datetime
 ) -> str:
     found = outlook(half, reports, target, rate)
+    questions = len(entry.campaign.attributes)
+    together = questions * found.more  # a report answers one question, drawn at random
     if found.more == 0.0:
         return "This is reached."
-    if found.more > _PEOPLE:
+    if together > _PEOPLE:
         return "It takes more reports than there are people."
-    needed = f"about {words.count(found.more)} more reports"
+    needed = f"about {words.count(together)} more reports"
+    if questions > 1:
+        needed += f", as each answers one of {questions} questions"
     if not entry.is_open(now):
         return f"It would have taken {needed}."
     if found.seconds is None:

@@ -6,11 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from noutput._numbers import show
+from noutput.collector.dashboard.ranges import tick_labels
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["count", "day", "duration", "fit", "percent", "rate", "with_unit"]
+__all__ = [
+    "between", "capital", "count", "day", "duration", "factor", "fit", "label", "percent", "rate",
+    "times", "unit_beside", "with_unit",
+]  # fmt: skip
 
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
 _LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
@@ -37,6 +41,70 @@ def with_unit(number: str, unit: str) -> str:
     return f"{number} {unit}" if unit else number
 
 
+def label(name: str, unit: str) -> str:
+    """Write what an attribute is called; a unit in its name is written as the unit is.
+
+    Examples
+    --------
+    >>> label("commute_time", "min"), label("mb", "MB"), label("used_kwh", "kWh")
+    ('commute time', 'MB', 'used kWh')
+    """
+    words = name.split("_")
+    if unit and not unit_beside(name, unit):
+        words[-len(unit.split()) :] = [unit]
+    return " ".join(words)
+
+
+def unit_beside(name: str, unit: str) -> str:
+    """Return the unit of an attribute where its name does not say it, else nothing.
+
+    Examples
+    --------
+    >>> unit_beside("commute_time", "min"), unit_beside("mb", "MB"), unit_beside("used_kwh", "kWh")
+    ('min', '', '')
+    """
+    said = unit.casefold().split()
+    return "" if said and name.split("_")[-len(said) :] == said else unit
+
+
+def capital(text: str) -> str:
+    """Write a text with a capital at its start, and the rest as it is.
+
+    Examples
+    --------
+    >>> capital("used kWh")
+    'Used kWh'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def between(lower: float, upper: float) -> str:
+    """Write a range.
+
+    Examples
+    --------
+    >>> between(0, 1_500_000)
+    '0 to 1,500,000'
+    """
+    return " to ".join(tick_labels([lower, upper]))
+
+
+def factor(epsilon: float) -> float:
+    """Return how many times as likely an answer can make a report as another."""
+    return math.exp(epsilon)
+
+
+def times(ratio: float) -> str:
+    """Write how many times as much something is.
+
+    Examples
+    --------
+    >>> times(1.104), times(2.8), times(123.4)
+    ('1.1 times', '2.8 times', '123 times')
+    """
+    return f"{show(ratio)} times"
+
+
 def percent(share: float) -> str:
     """Write a share with two digits.
 
@@ -54,17 +122,14 @@ def rate(per_second: float) -> str:
     Examples
     --------
     >>> rate(53.0), rate(0.5), rate(0.001), rate(0.0)
-    ('53 a second', '30 a minute', '3.6 an hour', 'none at present')
+    ('53 per second', '30 per minute', '3.6 per hour', 'none at present')
     """
     if per_second <= 0.0:
         return "none at present"
     numbers = {name: per_second * seconds for name, seconds in _UNITS}
     name = next((name for name, number in numbers.items() if number >= 2.0), "day")
     number = numbers[name]
-    article = "an" if name == "hour" else "a"
-    return (
-        f"{number:.2g} {article} {name}" if number < 99.5 else f"{count(number)} {article} {name}"
-    )
+    return f"{number:.2g} per {name}" if number < 99.5 else f"{count(number)} per {name}"
 
 
 def duration(seconds: float) -> str:

@@ -48,7 +48,7 @@ def open_store(database: str) -> Store:
     else:
         try:
             database_url = make_url(database)
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # the address may have a password: it is not shown
             raise InvalidArgumentError("database", "be a path or an address", "?") from None
     kind = database_url.get_backend_name()
     if kind == "sqlite":

@@ -4,6 +4,8 @@ import { Client, fetchCampaign, toUnit } from "./noutput.min.js";
 const form = document.getElementById("try");
 const part = (name) => document.getElementById(`try-${name}`);
 const SCALE = 2 ** 32;
+const LIMIT = "noutput-limit";
+const PERIOD = 4; // reports at the limit in 30 days
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const format = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
@@ -49,13 +51,17 @@ function picture(table, mine, chosen) {
   return svg;
 }
 
+// Not by the name of a field: one called `length` or `hidden` would hide what a form has itself.
+const input = (name) => form.querySelector(`[data-attribute="${name}"]`);
+const labelOf = (name) => input(name).dataset.label;
+
 function show(campaign, report, values, again) {
   const { table, attributes } = campaign;
   const attribute = attributes.find(({ name }) => name === report.attribute);
   const mine = chances(table, toUnit(attribute, values[attribute.name]));
   const column = table.weights.map((row) => row[report.output] / SCALE);
   const [least, most] = [Math.min(...column), Math.max(...column)].map((chance) => format.format(100 * chance));
-  const about = attributes.length > 1 ? ` about ${attribute.name.replaceAll("_", " ")}` : "";
+  const about = attributes.length > 1 ? ` about ${labelOf(attribute.name)}` : "";
   part("says").textContent = again
     ? `This browser has answered before, so it sends the same report again: number ${report.output} of 0 to ${mine.length - 1}${about}. Repeating it tells nobody anything new.`
     : `Your report is number ${report.output} of 0 to ${mine.length - 1}${about}. With your answer its chance was ${format.format(100 * mine[report.output])}%; with any other answer it would have been between ${least}% and ${most}%.`;
@@ -74,6 +80,27 @@ function fail(error) {
   part("error").hidden = false;
 }
 
+const tooMuch = (asked, allowed) =>
+  `This campaign asks for ε = ${asked}, and your limit is ${allowed}. No report was drawn. ` +
+  "Choose a higher limit if a report may tell that much about you.";
+
+/** The limit that was chosen last in this browser. */
+function remembered() {
+  try {
+    return localStorage.getItem(LIMIT);
+  } catch {
+    return null;
+  }
+}
+
+function remember(event) {
+  try {
+    localStorage.setItem(LIMIT, event.target.value);
+  } catch {
+    // The choice lasts as long as the page.
+  }
+}
+
 if (form) {
   form.hidden = false;
   const address = new URL(form.dataset.campaign, location);
@@ -81,8 +108,10 @@ if (form) {
   let client = null;
   let values = null;
   let isNew = false;
-  // Not by the name of a field: one called `length` or `hidden` would hide what a form has itself.
-  const input = (name) => form.querySelector(`[data-attribute="${name}"]`);
+  const limit = part("limit");
+  const chosen = remembered();
+  if ([...limit.options].some(({ value }) => value === chosen)) limit.value = chosen;
+  limit.addEventListener("change", remember);
   const storage = {
     getItem: (key) => localStorage.getItem(key),
     setItem: (key, text) => {
@@ -98,10 +127,11 @@ if (form) {
       values = Object.fromEntries(
         campaign.attributes.map(({ name }) => [name, input(name).valueAsNumber]),
       );
-      // Who asks for a report here agrees to the campaign's epsilon, which stands beside it.
-      const epsilon = Math.max(campaign.epsilon, 1);
-      const policy = { epsilon, total: Math.max(epsilon, 4) };
-      client ??= new Client(campaign, { policy, storage });
+      // The limit is the visitor's, whatever the campaign asks for.
+      const epsilon = Number(limit.value);
+      if (campaign.epsilon > epsilon) throw new Error(tooMuch(campaign.epsilon, epsilon));
+      const policy = { epsilon, total: PERIOD * epsilon };
+      client = new Client(campaign, { policy, storage });
       isNew = false;
       const report = await client.report(values);
       show(campaign, report, values, !isNew);
