@@ -91,7 +91,7 @@ class DistributionEstimate:
 
     @property
     def variance(self) -> float:
-        """The variance of the histogram, with every bin at its center."""
+        """The variance of the histogram, with numbers uniform inside the bins."""
         return float(histograms.variances(self.probabilities[None, :], self.edges)[0])
 
     @overload

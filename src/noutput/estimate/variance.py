@@ -76,12 +76,19 @@ def estimate_variance(
     bins, method, tolerance
         How the distribution is estimated; see `estimate_distribution`. The default method, gp,
         had the most honest intervals in our trials, and an error no larger than that of em;
-        ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate.
+        ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate but for the spread inside
+        the bins.
 
     Notes
     -----
-    The variance of the estimated histogram :math:`\pi` with every bin at its center
-    :math:`x_i`: :math:`\sum_i \pi_i (x_i - \sum_k \pi_k x_k)^2`. All methods start from or prefer
+    The variance of the estimated histogram :math:`\pi` with centers :math:`x_i` and bins of
+    width w, numbers being uniform inside the bins as the estimate of the histogram takes them:
+
+    .. math:: \sum_i \pi_i \Big(x_i - \sum_k \pi_k x_k\Big)^2 + \frac{w^2}{12} .
+
+    The paper leaves out the last term, which is 0.02% of the largest possible variance with 64
+    bins. It is also the smallest variance that can be found: take more bins where people's
+    numbers lie within one of them. All methods start from or prefer
     flat histograms, so with few reports or a small epsilon the variance of a narrow
     distribution is overestimated.
 
