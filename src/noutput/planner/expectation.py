@@ -109,13 +109,13 @@ class Plan:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the 95% interval for the mean."""
-        return SCORE * self.standard_error
+        """Half the width of the 95% interval for the mean, at most that of the bounds."""
+        return min(SCORE * self.standard_error, self.bounds.half_width)
 
     @property
     def worst_half_width(self) -> float:
         """The same for numbers distributed as unfavorably as possible."""
-        return SCORE * self.worst_standard_error
+        return min(SCORE * self.worst_standard_error, self.bounds.half_width)
 
     @property
     def wasserstein_error(self) -> float:
@@ -131,7 +131,7 @@ class Plan:
     def people_for(self, error: float) -> int:
         """Return how many people bring the half width down to `error` at this epsilon."""
         wanted = _checks.positive("error", error)
-        return whole_people(self.people * (self.half_width / wanted) ** 2, wanted)
+        return whole_people(self.people * (SCORE * self.standard_error / wanted) ** 2, wanted)
 
 
 def whole_people(count: float, error: float) -> int:
