@@ -86,7 +86,7 @@ def estimate_variance(
 
     .. math:: \sum_i \pi_i \Big(x_i - \sum_k \pi_k x_k\Big)^2 + \frac{w^2}{12} .
 
-    The paper leaves out the last term, which is 0.02% of the largest possible variance with 64
+    The paper leaves out the last term, which is 0.008% of the largest possible variance with 64
     bins. It is also the smallest variance that can be found: take more bins where people's
     numbers lie within one of them. All methods start from or prefer
     flat histograms, so with few reports or a small epsilon the variance of a narrow
