@@ -13,7 +13,7 @@ from noutput.designs.result import Design
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_help_loads_nothing_heavy() -> None:
         "print([m for m in ('numpy', 'scipy', 'rich', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.strip().endswith("[]")
 
