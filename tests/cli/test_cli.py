@@ -150,7 +150,10 @@ def test_figures_that_cannot_be_written_are_refused_first(
     ("arguments", "note"),
     [
         (("--epsilon", "1", "--outputs", "16"), "Reports 7 and 8 tell the same"),
-        (("--epsilon", "0.25", "--outputs", "15"), "Report 7 hardly ever occurs: less than once in"),
+        (
+            ("--epsilon", "0.25", "--outputs", "15"),
+            "Report 7 hardly ever occurs: less than once in",
+        ),
         (("--epsilon", "0.5", "--outputs", "3", "--method", "analytical"), "the table has 2"),
         (
             ("--epsilon", "0.5", "--method", "numerical", "--objective", "average"),

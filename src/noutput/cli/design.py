@@ -131,14 +131,14 @@ def _notes(found: Design, asked: int | None) -> list[str]:
 
     size = found.mechanism.n_outputs
     notes = [
-        f"Reports {first} and {second} tell the same: they stand for the same number, and for every "
-        "x their chances have the same ratio. One output less is as good."
+        f"Reports {first} and {second} tell the same: they stand for the same number, and for "
+        "every x their chances have the same ratio. One output less is as good."
         for first, second in found.twins
     ]
     rare = np.flatnonzero(found.mechanism.weights.max(axis=0) < _RARE * found.mechanism.scale)
     notes += [
-        f"Report {index} hardly ever occurs: less than once in {1 / _RARE:,.0f} reports, whatever x "
-        "is. One output less is as good."
+        f"Report {index} hardly ever occurs: less than once in {1 / _RARE:,.0f} reports, whatever "
+        "x is. One output less is as good."
         for index in rare.tolist()
     ]
     if asked is not None and size < asked:

@@ -38,6 +38,17 @@ class Design:
         Whether the solver met its own stopping rule.
     bound : Bound, optional
         A lower bound that is known already; it is computed when asked for otherwise.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> d = no.design(1.0, 4)
+    >>> d.method, d.mechanism.n_outputs, round(d.value, 4), round(d.lower_bound, 4)
+    ('optimal', 4, 4.1539, 3.9906)
+    >>> f"{d.gap:.1%}", d.proof.certificate.epsilon
+    ('4.1%', 1.0)
+    >>> no.Design.from_json(d.to_json()).mechanism == d.mechanism
+    True
     """
 
     mechanism: TableMechanism
@@ -86,10 +97,11 @@ class Design:
         r"""Neighboring outputs that tell the same: which of the two is reported is pure chance.
 
         They stand for the same number and their columns are proportional,
-        :math:`P(i \mid x) = c\,P(j \mid x)` for all x, up to rounding. Merged into one output they would keep the privacy loss, the mean
-        and everything that can be estimated, so a design with one output less is as good. Where an
-        even number is asked for and an odd one is best, as 15 at epsilon 1, the two outputs in the
-        middle become twins; the table has as many outputs as were asked for all the same.
+        :math:`P(i \mid x) = c\,P(j \mid x)` for all x, up to rounding. Merged into one
+        output they would keep the privacy loss, the mean and everything that can be estimated, so
+        a design with one output less is as good. Where an even number is asked for and an odd one
+        is best, as 15 at epsilon 1, the two outputs in the middle become twins; the table has as
+        many outputs as were asked for all the same.
 
         Examples
         --------

@@ -27,6 +27,17 @@ class VarianceEstimate:
     value : float
     distribution : DistributionEstimate
         What it was computed from.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = no.estimate_variance(m, no.Tally(m.fingerprint, (4_000, 6_000)))
+    >>> bool(abs(found.standard_deviation**2 - found.value) < 1e-12), found.n_reports
+    (True, 10000)
+    >>> low, high = found.interval(0.9, rng=np.random.default_rng(7))
+    >>> 0 <= low < found.value < high <= 1
+    True
     """
 
     value: float

@@ -96,6 +96,17 @@ class Plan:
         or for the prior alone where one was given.
     mechanism : TableMechanism
         The table that the plan is made for.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180))
+    >>> round(found.half_width, 2), round(found.worst_half_width, 2), found.bits
+    (1.64, 1.76, 4)
+    >>> 1.0 < found.wasserstein_error < 1.3
+    True
+    >>> found.people_for(0.8) > 4 * found.people
+    True
     """
 
     epsilon: float
