@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import noutput as no
 from noutput.estimate import em
 from noutput.estimate.fit import mean_log_likelihood
+from noutput.planner import SHAPES as SMOOTH
 from tests.estimate.samples import SHAPES, Array, campaigns, reference_em, sixteen
 
 
@@ -103,3 +105,25 @@ def test_certain_outputs_do_no_harm() -> None:
 
 def test_no_rows_give_no_rows() -> None:
     assert em.maximize(np.empty((0, 3)), np.full((4, 3), 1 / 3), np.empty(0)).iterations.size == 0
+
+
+@pytest.mark.parametrize("shape", SMOOTH)
+def test_a_fixed_tolerance_stops_too_early_with_a_million_reports(shape: str) -> None:
+    """But not where the uniform start is the truth."""
+    rng = np.random.default_rng(11)
+    truth = SMOOTH[shape]
+    table = no.design(1.0, 16).mechanism
+    chances = truth @ table.transition(64)
+    counts = rng.multinomial(10**6, chances / chances.sum(), size=8).tolist()
+    tallies = [no.Tally(table.fingerprint, tuple(row)) for row in counts]
+    early, late = (
+        np.mean([no.wasserstein(each.probabilities, truth) for each in found])
+        for found in (
+            no.estimate_distribution(table, tallies, tolerance=1e-5),
+            no.estimate_distribution(table, tallies),
+        )
+    )
+    if shape == "even":
+        assert early / late < 0.2
+    else:
+        assert 4.0 < early / late < 10.0
