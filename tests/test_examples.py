@@ -26,7 +26,7 @@ def test_every_example_is_run() -> None:
 def test_an_example(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / name)], cwd=tmp_path, capture_output=True, text=True,
-        timeout=120, check=False, env={**os.environ, "PYTHONUTF8": "1"},
+        timeout=600, check=False, env={**os.environ, "PYTHONUTF8": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -65,7 +65,7 @@ def test_processes_never_share_a_stream(start: str) -> None:
     workers = [context.Process(target=_report, args=(queue,)) for _ in range(3)]
     for worker in workers:
         worker.start()
-    streams = [tuple(queue.get(timeout=60)) for _ in workers]
+    streams = [tuple(queue.get(timeout=600)) for _ in workers]
     for worker in workers:
         worker.join(60)
     assert len({*streams, tuple(first_words())}) == 4

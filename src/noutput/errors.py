@@ -37,7 +37,17 @@ def _shown(found: object) -> str:
 
 
 class NoutputError(Exception):
-    """The root of all errors raised by noutput."""
+    """The root of all errors raised by noutput.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> try:
+    ...     no.design(epsilon=-1)
+    ... except no.NoutputError as error:
+    ...     print(error)
+    epsilon must be a positive finite number; found -1
+    """
 
 
 class InvalidArgumentError(NoutputError, ValueError):
@@ -51,6 +61,15 @@ class InvalidArgumentError(NoutputError, ValueError):
         What must hold, in words that complete "NAME must ...".
     found : object
         The value that was found instead.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> try:
+    ...     no.Interval(5, 5)
+    ... except no.InvalidArgumentError as error:
+    ...     print(error.name, error.found, error, sep=" | ")
+    upper | 5.0 | upper must be larger than lower (5.0); found 5.0
     """
 
     def __init__(self, name: str, rule: str, found: object) -> None:
@@ -64,7 +83,16 @@ class InvalidArgumentError(NoutputError, ValueError):
 
 
 class DocumentError(InvalidArgumentError):
-    """A JSON document has missing, extra or malformed content."""
+    """A JSON document has missing, extra or malformed content.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> no.Tally.from_json("{}")
+    Traceback (most recent call last):
+        ...
+    noutput.errors.DocumentError: format must be 'noutput-tally'; found None
+    """
 
 
 class PrivacyError(InvalidArgumentError):
@@ -82,6 +110,14 @@ class PrivacyError(InvalidArgumentError):
         What the table claims, or a person's policy allows.
     message : str, optional
         What to say instead of the weights.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> no.TableMechanism(1.0, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    Traceback (most recent call last):
+        ...
+    noutput.errors.PrivacyError: weights must satisfy max <= e^epsilon * min in every column ...
     """
 
     def __init__(
@@ -113,7 +149,16 @@ class PrivacyError(InvalidArgumentError):
 
 
 class DesignError(NoutputError, ValueError):
-    """No mechanism of the wanted kind was found; the message says why."""
+    """No mechanism of the wanted kind was found; the message says why.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> no.design(1.0, 8, method="analytical")
+    Traceback (most recent call last):
+        ...
+    noutput.errors.DesignError: n_outputs = 8 is too large for the analytical design at epsilon ...
+    """
 
 
 class PolicyError(NoutputError):
@@ -151,6 +196,11 @@ class MissingExtraError(NoutputError, ImportError):
         The package that could not be imported.
     extra : str
         The extra of noutput that brings it.
+
+    Examples
+    --------
+    >>> str(MissingExtraError("matplotlib", "plot"))
+    "matplotlib is not installed: pip install 'noutput[plot]'"
     """
 
     def __init__(self, package: str, extra: str) -> None:

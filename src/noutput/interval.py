@@ -32,6 +32,8 @@ class Interval:
     array([-1. , -0.5,  1. ])
     >>> minutes.from_unit(0.5)
     135.0
+    >>> minutes.half_width
+    90.0
     """
 
     lower: float

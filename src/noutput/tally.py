@@ -48,6 +48,8 @@ class Tally:
     Tally(fingerprint='...', counts=(1, 3))
     >>> Tally.from_json(tally.to_json()) == tally
     True
+    >>> tally.total, Tally.sum([tally, tally]).counts
+    (4, (2, 6))
     """
 
     fingerprint: str

@@ -31,7 +31,7 @@ def javascript_sampler(campaign: Campaign) -> Any:
         request = json.dumps({"campaign": campaign.to_json(), "x": x.tolist()})
         done = subprocess.run(
             [str(NODE), "testing/draws.js"], input=request, capture_output=True, text=True,
-            cwd=CLIENT, timeout=120, check=True,
+            cwd=CLIENT, timeout=600, check=True,
         )  # fmt: skip
         return np.array(json.loads(done.stdout))
 

@@ -28,7 +28,7 @@ def naps() -> list[float]:
 
 @pytest.fixture
 def route(naps: list[float]) -> Route:
-    return Route(timeout=2.0, attempts=6, sleep=naps.append)
+    return Route(timeout=60.0, attempts=6, sleep=naps.append)  # a busy machine is no failure
 
 
 def test_a_campaign_is_fetched_and_certified(route: Route) -> None:
@@ -191,13 +191,13 @@ def test_an_address_that_is_no_campaigns_is_named(route: Route, body: bytes) -> 
             assert str(caught.value) == f"{rule}; found {body[:12].decode()!r}"
 
 
-def test_silent_servers_are_given_up() -> None:
+def test_silent_servers_are_given_up(naps: list[float]) -> None:
     silence = Event()
-    with serving(Answer(until=silence)) as (url, seen):
+    with serving(Answer(until=silence)) as (url, _):
         with pytest.raises(DeliveryError, match="no answer"):
-            send_report(url, REPORT, Route(timeout=0.1, attempts=2, sleep=lambda _: None))
+            send_report(url, REPORT, Route(timeout=0.1, attempts=2, sleep=naps.append))
         silence.set()
-    assert len(seen) == 2
+    assert len(naps) == 1  # between two attempts; the server may not have noticed the second
 
 
 @pytest.mark.parametrize(

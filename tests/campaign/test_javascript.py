@@ -29,7 +29,7 @@ def test_the_clients_own_tests_pass(module: str) -> None:
     assert NODE
     done = subprocess.run(
         [NODE, "--test"], cwd=CLIENT, env={**os.environ, "NOUTPUT_MODULE": module},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     ran = re.search(r"^\S tests (\d+)$", done.stdout, re.MULTILINE)

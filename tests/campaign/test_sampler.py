@@ -62,6 +62,6 @@ def test_javascript_reports_fit() -> None:
     assert NODE
     done = subprocess.run(
         [NODE, str(CLIENT / "testing" / "sample.js")], input=json.dumps(order),
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     check(campaign, 61.8, json.loads(done.stdout))

@@ -13,7 +13,7 @@ from noutput.designs.result import Design
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_help_loads_nothing_heavy() -> None:
         "print([m for m in ('numpy', 'scipy', 'rich', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.strip().endswith("[]")
 
@@ -144,3 +144,31 @@ def test_figures_that_cannot_be_written_are_refused_first(
     done = run(*verb, "--plot", str(tmp_path / "x.bmp"))
     assert done.returncode == 2
     assert "end in .png" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        (("--epsilon", "1", "--outputs", "16"), "Reports 7 and 8 tell the same"),
+        (
+            ("--epsilon", "0.25", "--outputs", "15"),
+            "Report 7 hardly ever occurs: less than once in",
+        ),
+        (("--epsilon", "0.5", "--outputs", "3", "--method", "analytical"), "the table has 2"),
+        (
+            ("--epsilon", "0.5", "--method", "numerical", "--objective", "average"),
+            "as the optimal design for the worst case has them",
+        ),
+    ],
+)
+def test_design_explains_its_number_of_outputs(arguments: tuple[str, ...], note: str) -> None:
+    done = run("design", *arguments)
+    assert done.returncode == 0
+    assert note in done.stdout
+    assert "-0.0000" not in done.stdout
+
+
+def test_design_explains_nothing_that_is_plain() -> None:
+    done = run("design", "--epsilon", "1", "--outputs", "15")
+    assert "as good" not in done.stdout
+    assert "asked for" not in done.stdout

@@ -186,7 +186,7 @@ def test_failures_have_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("minutes\n5\n")
     failed = subprocess.run(
         [sys.executable, "-m", "noutput", "estimate", "data.csv"], capture_output=True, text=True,
-        timeout=120, check=False, cwd=tmp_path,
+        timeout=600, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert failed.returncode == 2
     assert failed.stderr.startswith("Error: source must come with its data.csv.noutput.json")

@@ -358,3 +358,25 @@ class TestCache:
 def test_documents_of_the_wrong_kind_say_so() -> None:
     with pytest.raises(DocumentError, match="noutput-design"):
         no.Design.from_json(no.design(1.0, 2).mechanism.to_json())
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.25])
+def test_twins_tell_the_same(epsilon: float) -> None:
+    """Merging them keeps the table private and unbiased, and the value."""
+    found = no.design(epsilon, 16)
+    ((first, second),) = found.twins
+    table = found.mechanism
+    weights = np.delete(table.weights, second, axis=1)
+    weights[:, first] += table.weights[:, second]
+    outputs = np.delete(table.outputs, second)
+    outputs[first] = (table.outputs[first] + table.outputs[second]) / 2.0
+    merged = no.TableMechanism(epsilon, outputs, weights, table.knots)
+    assert merged.worst_variance() == pytest.approx(found.value, rel=1e-9)
+    assert no.design(epsilon, 15).value == pytest.approx(found.value, rel=1e-4)
+    assert no.Design(merged, found.objective, "optimal", found.value, 0, converged=True).twins == ()
+
+
+def test_no_other_tables_have_twins() -> None:
+    for epsilon in catalog.TRAINED_EPSILONS:
+        assert no.design(epsilon, 16, "distribution").twins == ()
+        assert no.design(epsilon, 15).twins == ()

@@ -23,7 +23,7 @@ from tests.docs.blocks import ROOT, Block, blocks
 _LOCAL = "http://127.0.0.1:8000"  # where the pages let the collector listen
 _PUBLIC = "https://collect.example"
 _FIRST_PAGE = "docs/quickstart/campaign.md"
-_SECONDS = 120
+_SECONDS = 600
 _TYPED = "42\n"  # what a reader types who is asked for a number
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Node has no store of its own for a page's data.

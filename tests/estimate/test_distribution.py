@@ -101,7 +101,7 @@ def test_quantiles_pass_over_empty_bins() -> None:
     assert found.quantile([0.25, 0.5, 0.75]).tolist() == [-0.25, 0.0, 0.75]  # type: ignore[union-attr]
     assert found.quantile(1.0) == 1.0
     assert found.mean == pytest.approx(0.25)
-    assert found.variance == pytest.approx(0.25)
+    assert found.variance == pytest.approx(0.25 + 0.5**2 / 12.0)
 
 
 def test_samples_follow_the_histogram(rng: np.random.Generator) -> None:

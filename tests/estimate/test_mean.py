@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,6 +14,7 @@ from noutput.mechanisms.table import TableMechanism
 from tests.estimate.samples import EPSILONS, SHAPES, campaigns, population, sixteen
 from tests.tables import window_table
 
+PAGES = Path(__file__).parents[2] / "docs"
 CAMPAIGNS = 2_000
 PEOPLE = 1_000
 
@@ -36,7 +41,8 @@ def test_intervals_cover_the_mean_of_the_population(
     truth = float(population(shape).mean())
     assert 0.935 <= covered(found, truth) <= 0.965
     assert covered(found, truth, kind="guaranteed") >= 0.95
-    narrow, wide = found[0].interval(), found[0].interval(kind="guaranteed")
+    free = replace(found[0], bounds=None)
+    narrow, wide = free.interval(), free.interval(kind="guaranteed")
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
@@ -89,7 +95,7 @@ def test_a_sample_of_the_people_lies_between(five_outputs: TableMechanism) -> No
 
 
 def test_units_scale_everything(five_outputs: TableMechanism) -> None:
-    tally = no.Tally(five_outputs.fingerprint, (3, 1, 4, 1, 5))
+    tally = no.Tally(five_outputs.fingerprint, (300, 100, 400, 100, 500))
     plain = no.estimate_mean(five_outputs, tally)
     minutes = no.estimate_mean(five_outputs, tally, no.Interval(0.0, 180.0))
     assert minutes.value == pytest.approx(90.0 + 90.0 * plain.value)
@@ -110,6 +116,22 @@ def test_the_poisoning_bound_is_reached(five_outputs: TableMechanism) -> None:
     assert honest.poisoning_bound(10) == pytest.approx(2.0 * five_outputs.outputs[-1] * 0.1)
     with pytest.raises(InvalidArgumentError, match="forged"):
         honest.poisoning_bound(101)
+
+
+@pytest.mark.parametrize("page", ["privacy.md", "estimation.md"])
+def test_the_poisoning_bound_of_the_pages_holds_for_any_table(page: str) -> None:
+    """The formula as the page has it, for a table that reaches farther to one side."""
+    (formula,) = re.findall(r"\$(\([^$]*\) k / m)\$", (PAGES / page).read_text(encoding="utf-8"))
+    table = no.design(1.0, 4, "average", prior=[8, 4, 2, 1]).mechanism
+    names = {"a_1": table.outputs[0], "a_N": table.outputs[-1], "k": 10, "m": 100}
+    half_width = 90.0
+    said = half_width * eval(formula.replace(" k", " * k"), {}, names)  # noqa: S307
+    bounds = no.Interval(0.0, 180.0)
+    ends = [(100, 0, 0, 0), (90, 0, 0, 10)]
+    low, high = (no.estimate_mean(table, no.Tally(table.fingerprint, end), bounds) for end in ends)
+    assert high.value - low.value == pytest.approx(said)
+    assert low.poisoning_bound(10) == pytest.approx(said)
+    assert said != pytest.approx(half_width * 2.0 * table.outputs[-1] * 0.1, rel=0.01)
 
 
 def test_huge_counts_are_no_problem(five_outputs: TableMechanism) -> None:

@@ -50,7 +50,7 @@ def ask_worker(folder: Path) -> dict[str, dict[str, str]]:
     data = json.dumps({"values": [0.5], "bins": [1], "reports": [1]})
     done = subprocess.run(
         [sys.executable, "-S", str(worker)], input=data, capture_output=True, text=True,
-        check=True, timeout=60, cwd=folder, env={"PYTHONPATH": str(folder)},
+        check=True, timeout=600, cwd=folder, env={"PYTHONPATH": str(folder)},
     )  # fmt: skip
     found: dict[str, dict[str, str]] = json.loads(done.stdout)
     return found

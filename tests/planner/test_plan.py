@@ -143,3 +143,11 @@ def test_equal_questions_have_equal_answers() -> None:
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(no.InvalidArgumentError, match=message):
         no.plan(**arguments)
+
+
+def test_no_plan_expects_more_than_the_bounds_allow() -> None:
+    few = no.plan(epsilon=0.25, people=2, bounds=MINUTES)
+    assert few.half_width == few.worst_half_width == 90.0
+    assert few.standard_error > 90.0
+    many = few.people_for(1.0)  # does not start from what was cut off
+    assert many == pytest.approx(no.plan(epsilon=0.25, error=1.0, bounds=MINUTES).people, rel=1e-9)

@@ -81,6 +81,8 @@ class Campaign:
     True
     >>> campaign.epsilon, campaign.is_open(datetime(2026, 3, 31, tzinfo=UTC))
     (1.1, True)
+    >>> campaign.attribute_indexes, len(campaign.fingerprint)
+    ({'commute': 0}, 64)
     """
 
     id: str

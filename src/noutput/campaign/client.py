@@ -132,6 +132,19 @@ def draw_report(campaign: Campaign, values: float | Mapping[str, float]) -> Repo
     ----------
     The report satisfies :math:`\epsilon`-local differential privacy with the campaign's
     `epsilon`. Another call gives another report, and the losses add up.
+
+    Examples
+    --------
+    >>> from noutput.campaign import Attribute, Campaign, CertifiedTable
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", question="How long was your way to work?",
+    ...     attributes=(Attribute("commute", "minutes", 0, 180),),
+    ...     table=CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+    ... )
+    >>> draw_report(campaign, 42).output in (0, 1)
+    True
     """
     try:
         return _draw(campaign, _units(campaign, values))

@@ -39,7 +39,14 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A collector's acknowledgement: each report was counted, now or before."""
+    """A collector's acknowledgement: each report was counted, now or before.
+
+    Examples
+    --------
+    >>> receipt = Receipt(accepted=1, repeated=0)
+    >>> receipt.accepted + receipt.repeated  # what was sent
+    1
+    """
 
     accepted: int
     repeated: int
@@ -60,6 +67,11 @@ class Route:
         Waits a number of seconds between attempts.
     clock : callable
         Returns a time in seconds that never goes back.
+
+    Examples
+    --------
+    >>> Route().attempts, Route(timeout=2.0, attempts=1).timeout
+    (6, 2.0)
     """
 
     timeout: float = 10.0
@@ -80,6 +92,15 @@ def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
         If the server cannot be reached, refuses or redirects.
     DocumentError, PrivacyError
         If what it sends is not a campaign, or one that is less private than it claims.
+
+    Examples
+    --------
+    >>> from noutput.errors import DeliveryError
+    >>> try:
+    ...     fetch_campaign("http://127.0.0.1:1/campaigns/commute", Route(attempts=1))
+    ... except DeliveryError as error:
+    ...     print(error)  # nobody listens there
+    no answer from http://127.0.0.1:1/campaigns/commute: ...
     """
     address = _address(url)
     data = _exchange(address, None, None, _MAX_CAMPAIGN, route)
@@ -98,6 +119,17 @@ def send_report(url: str, report: Report, route: Route = DEFAULT_ROUTE) -> Recei
     DeliveryError
         If no attempt was acknowledged. The report may have been counted nevertheless; to send
         it again is always safe.
+
+    Examples
+    --------
+    >>> from noutput.campaign import Report
+    >>> from noutput.errors import DeliveryError
+    >>> report = Report("0" * 64, "commute", 3)
+    >>> try:
+    ...     send_report("http://127.0.0.1:1/campaigns/commute", report, Route(attempts=1))
+    ... except DeliveryError as error:
+    ...     print(error.status)  # the server did not answer: send the same report again later
+    None
     """
     return _send(url, wire.REPORT_TYPE, wire.encode_report(report), 1, route)
 
@@ -105,7 +137,27 @@ def send_report(url: str, report: Report, route: Route = DEFAULT_ROUTE) -> Recei
 def send_batch(
     url: str, campaign: Campaign, reports: Iterable[Report], route: Route = DEFAULT_ROUTE
 ) -> Receipt:
-    """Send up to 10,000 reports of a campaign as one packed batch."""
+    """Send up to 10,000 reports of a campaign as one packed batch.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from noutput.campaign import Attribute, CertifiedTable, draw_report
+    >>> from noutput.errors import DeliveryError
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", question="How long was your way to work?",
+    ...     attributes=(Attribute("commute", "minutes", 0, 180),),
+    ...     table=CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+    ... )
+    >>> reports = [draw_report(campaign, minutes) for minutes in (20, 35, 90)]
+    >>> try:
+    ...     send_batch("http://127.0.0.1:1/campaigns/commute", campaign, reports, Route(attempts=1))
+    ... except DeliveryError as error:
+    ...     print(error)
+    no answer from http://127.0.0.1:1/campaigns/commute/reports: ...
+    """
     entries = list(reports)
     body = encode_packed(campaign, entries)
     return _send(url, wire.PACKED_TYPE, body, len(entries), route)

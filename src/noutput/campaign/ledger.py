@@ -68,6 +68,17 @@ class Ledger:
     ...     again = ledger.remember("0" * 64, 1.0, Policy(), 9.0, lambda: Report("0" * 64, "a", 1))
     >>> again == first
     True
+
+    What a device does with it: send what is pending, and mark it.
+
+    >>> ledger = Ledger(None)
+    >>> report = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: Report("0" * 64, "a", 3))
+    >>> ledger.find("0" * 64) == report, ledger.spent(since=-1.0), ledger.pending() == [report]
+    (True, 1.0, True)
+    >>> ledger.mark_sent(report, now=10.0)
+    >>> ledger.pending()
+    []
+    >>> ledger.close()
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:

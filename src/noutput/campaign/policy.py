@@ -36,6 +36,8 @@ class Policy:
 
     Examples
     --------
+    >>> Policy(days=30).seconds, Policy(epsilon=1.0).cost(0.5)
+    (2592000.0, 0.5)
     >>> Policy(epsilon=1.0, total=2.0, days=30).check([1.0], 1.0)
     >>> Policy(epsilon=1.0, total=2.0, days=30).check([1.0, 1.0], 1.0)
     Traceback (most recent call last):

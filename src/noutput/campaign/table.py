@@ -58,6 +58,17 @@ class CertifiedTable:
     (1, True)
     >>> table.privacy_loss()
     1.0986122886681098
+    >>> table.n_outputs, table.bits, len(table.fingerprint)
+    (2, 1, 64)
+    >>> CertifiedTable.from_json(table.to_json()) == table
+    True
+    >>> import json
+    >>> CertifiedTable.from_document(json.loads(table.to_json())) == table
+    True
+    >>> table.certify(1.0)  # a smaller epsilon than the table has
+    Traceback (most recent call last):
+        ...
+    noutput.errors.PrivacyError: weights must satisfy max <= e^epsilon * min in every column ...
     """
 
     epsilon: float

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_RARE = 1e-6
 _SHOWN_INPUTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
@@ -75,6 +76,8 @@ def command(
     with delayed_progress("Searching") as progress:
         found = noutput.design(epsilon, outputs, objective, method, progress=progress)
     _show(found)
+    for note in _notes(found, outputs):
+        click.echo(f"\n{note}")
     if json_path:
         json_path.write_text(found.to_json(), encoding="utf-8")
         click.echo(f"Design saved in {json_path}: noutput verify {json_path}")
@@ -99,7 +102,8 @@ def _show(found: Design) -> None:
         table.add_column(f"x = {x:g}", justify="right")
     columns = mechanism.probabilities(_SHOWN_INPUTS).T
     for index, (value, row) in enumerate(zip(mechanism.outputs, columns, strict=True)):
-        table.add_row(str(index), f"{value:.4f}", *(f"{p:.4f}" for p in row))
+        shown = round(value, 4) + 0.0  # no -0.0000
+        table.add_row(str(index), f"{shown:.4f}", *(f"{p:.4f}" for p in row))
     console.print(table)
     facts = Table(box=None, show_header=False, pad_edge=False)
     facts.add_row("reports", f"{mechanism.n_outputs}, {mechanism.bits} bits each")
@@ -119,6 +123,35 @@ def _show(found: Design) -> None:
     console.print(facts)
     if found.gap is not None and found.lower_bound is not None:
         console.print(f"\n{_meaning(found)}", soft_wrap=True)
+
+
+def _notes(found: Design, asked: int | None) -> list[str]:
+    """Say what about the number of outputs would surprise."""
+    import numpy as np
+
+    size = found.mechanism.n_outputs
+    notes = [
+        f"Reports {first} and {second} tell the same: they stand for the same number, and for "
+        "every x their chances have the same ratio. One output less is as good."
+        for first, second in found.twins
+    ]
+    rare = np.flatnonzero(found.mechanism.weights.max(axis=0) < _RARE * found.mechanism.scale)
+    notes += [
+        f"Report {index} hardly ever occurs: less than once in {1 / _RARE:,.0f} reports, whatever "
+        "x is. One output less is as good."
+        for index in rare.tolist()
+    ]
+    if asked is not None and size < asked:
+        notes.append(
+            f"Of the {asked} outputs asked for, the one in the middle would never be reported at "
+            f"this epsilon: the table has {size}."
+        )
+    if asked is None and found.method == "numerical":
+        notes.append(
+            f"{size} outputs, as the optimal design for the worst case has them at the nearest "
+            "epsilon of the catalog. --outputs chooses another number."
+        )
+    return notes
 
 
 def _meaning(found: Design) -> str:

@@ -46,9 +46,12 @@ def design(
         The privacy loss that a report may have.
     n_outputs : int, optional
         How many different reports there may be, from 2 to 256. None takes the smallest number up
-        to 16 whose value is within 0.01% of the best ("numerical": that of the nearest optimal
-        design of the catalog; "analytical": the best). For distributions from 8 on, and None
-        is 64.
+        to 16 whose value is within 0.01% of the best ("numerical": that of the optimal design for
+        the worst case at the nearest epsilon of the catalog, whatever the objective is;
+        "analytical": the best). For distributions from 8 on, and None is 64. Designs of the paper
+        ("numerical" and "analytical") with an odd number have one output less where that in the
+        middle would never be reported. All others have as many as asked for, some of which may
+        tell the same: see `Design.twins`.
     objective : "worst", "average", "distribution" or a number r >= 1
         The norm of the variance over the inputs that is minimized; numbers need the method
         "numerical". "distribution" is no norm, but the Wasserstein error of the estimated
@@ -143,9 +146,10 @@ def _numerical(
 
 
 def _numerical_size(epsilon: float) -> int:
-    """Return how many outputs pay, as the nearest optimal design of the catalog has them.
+    """Return how many outputs pay, as the nearest worst-case design of the catalog has them.
 
-    Solving the paper's programme for every number of outputs would take minutes.
+    The objective does not matter: averages and other norms take the same number. Solving the
+    paper's programme for every number of outputs would take minutes.
     """
     nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
     best = catalog.shipped(nearest, None, Objective.parse("worst"))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from noutput.designs import document
-from noutput.errors import NoutputError
+from noutput.errors import InvalidArgumentError, NoutputError
 from noutput.mechanisms import document as table_document
 
 if TYPE_CHECKING:
@@ -87,7 +87,24 @@ def shipped(
     if wanted not in archive.namelist():
         return None
     bound = archive.read(_member(epsilon, objective.name, "bound"))
-    return document.load_shipped(archive.read(wanted), bound)
+    found = document.load_shipped(archive.read(wanted), bound)
+    return found if _answers(found, epsilon, n_outputs, objective, method) else None
+
+
+def _answers(
+    found: Design, epsilon: float, n_outputs: int | None, objective: Objective, method: str
+) -> bool:
+    """Return whether a design is what was asked for; names of files round, so they do not tell."""
+    if (found.mechanism.epsilon, found.objective, found.method) != (epsilon, objective, method):
+        return False
+    return n_outputs is None or found.mechanism.n_outputs in _sizes(n_outputs, method)
+
+
+def _sizes(n_outputs: int, method: str) -> tuple[int, ...]:
+    """Return how many outputs a design may have; the paper's may leave out that in the middle."""
+    if method == "numerical" and n_outputs % 2:
+        return n_outputs - 1, n_outputs
+    return (n_outputs,)
 
 
 def smallest(values: Mapping[int, float]) -> int:
@@ -110,7 +127,10 @@ def write(designs: Iterable[Design], path: Path) -> None:
     for (epsilon, objective), group in groups.items():
         sizes = {design.mechanism.n_outputs: design for design in group}
         best = sizes[smallest({size: design.value for size, design in sizes.items()})]
-        members[_member(epsilon, objective, "bound")] = document.dump_parts(best)[1]
+        name = _member(epsilon, objective, "bound")
+        if name in members:
+            raise InvalidArgumentError("designs", f"have one epsilon named {name}", epsilon)
+        members[name] = document.dump_parts(best)[1]
         members[_member(epsilon, objective, "best")] = document.dump_parts(best)[0]
         for size, design in sizes.items():
             if size in SIZES or size in TRAINED_SIZES:
@@ -162,9 +182,7 @@ def cached(
         found = document.load(stored.get("design"))
     except (OSError, NoutputError):
         return None
-    wanted = (epsilon, objective, method)
-    same = (found.mechanism.epsilon, found.objective, found.method) == wanted
-    return found if same else None
+    return found if _answers(found, epsilon, n_outputs, objective, method) else None
 
 
 def keep(design: Design, n_outputs: int | None) -> None:

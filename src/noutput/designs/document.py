@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from noutput.designs.certificate import Bound, Certificate, verify
-from noutput.designs.objective import Objective
+from noutput.designs.objective import MOST_BINS, Objective
 from noutput.designs.result import Design
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document as table_document
@@ -23,7 +23,6 @@ _KEYS = {
 }  # fmt: skip
 _PROOF_KEYS = ("inputs", "lambdas", "nus", "mus")
 _MOST_INPUTS = 4096
-_MOST_BINS = 4096
 _METHODS = ("optimal", "numerical", "analytical", "trained")
 _SAME = 1e-9
 _SAME_ERROR = 0.02  # of a simulation: another release of numpy may draw other numbers
@@ -155,7 +154,7 @@ def _bound(found: dict[str, Any], epsilon: float, objective: Objective) -> Bound
 
 
 def _prior(value: object) -> list[float] | None:
-    return None if value is None else table_document.numbers("prior", value, _MOST_BINS)
+    return None if value is None else table_document.numbers("prior", value, MOST_BINS)
 
 
 def _choice(name: str, value: object, options: tuple[Any, ...]) -> Any:

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["Objective"]
+__all__ = ["MOST_BINS", "Objective"]
+
+MOST_BINS = 1 << 16
+"""The largest number of bins of a prior."""
 
 _NAMES: dict[str, float | None] = {"worst": math.inf, "average": 1.0, "distribution": None}
+_ROUNDING = 1e-12
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -51,7 +55,7 @@ class Objective:
         if r is None or math.isinf(r):
             rule = f"be None where the objective is {objective!r}"
             raise InvalidArgumentError("prior", rule, prior)
-        return cls(r, tuple(_checks.histogram("prior", prior).tolist()))
+        return cls(r, _histogram(prior))
 
     @property
     def name(self) -> str:
@@ -89,6 +93,19 @@ class Objective:
         largest = mechanism.worst_variance()  # powers of shares of it do not overflow
         pieces = ((mechanism.variance(x) / largest) ** r) @ _NODE_WEIGHTS
         return largest * float((pieces * half * density).sum() ** (1.0 / r))
+
+
+def _histogram(prior: ArrayLike) -> tuple[float, ...]:
+    """Return probabilities; those that add up to 1 already stay as they are, to the last bit.
+
+    So a prior that was written to a document is the same prior when it is read.
+    """
+    weights = _checks.vector("prior", prior)
+    if weights.size > MOST_BINS:
+        raise InvalidArgumentError("prior", f"have at most {MOST_BINS} bins", weights.size)
+    probabilities = _checks.histogram("prior", weights)
+    same = abs(math.fsum(weights) - 1.0) <= _ROUNDING
+    return tuple((weights if same else probabilities).tolist())
 
 
 def _norm(objective: str | float) -> float:

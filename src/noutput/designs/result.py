@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from noutput.designs.certificate import EPSILON_RANGE, Bound
 
 if TYPE_CHECKING:
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Design"]
+
+_SAME_NUMBER = 1e-5  # of the largest output; the solver keeps outputs a little apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,17 @@ class Design:
         Whether the solver met its own stopping rule.
     bound : Bound, optional
         A lower bound that is known already; it is computed when asked for otherwise.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> d = no.design(1.0, 4)
+    >>> d.method, d.mechanism.n_outputs, round(d.value, 4), round(d.lower_bound, 4)
+    ('optimal', 4, 4.1539, 3.9906)
+    >>> f"{d.gap:.1%}", d.proof.certificate.epsilon
+    ('4.1%', 1.0)
+    >>> no.Design.from_json(d.to_json()).mechanism == d.mechanism
+    True
     """
 
     mechanism: TableMechanism
@@ -76,6 +91,32 @@ class Design:
         """By how much the value exceeds the lower bound, as a share of it."""
         bound = self.lower_bound
         return None if bound is None else self.value / bound - 1.0
+
+    @property
+    def twins(self) -> tuple[tuple[int, int], ...]:
+        r"""Neighboring outputs that tell the same: which of the two is reported is pure chance.
+
+        They stand for the same number and their columns are proportional,
+        :math:`P(i \mid x) = c\,P(j \mid x)` for all x, up to rounding. Merged into one
+        output they would keep the privacy loss, the mean and everything that can be estimated, so
+        a design with one output less is as good. Where an even number is asked for and an odd one
+        is best, as 15 at epsilon 1, the two outputs in the middle become twins; the table has as
+        many outputs as were asked for all the same.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> no.design(1.0, 16).twins, no.design(1.0, 15).twins
+        (((7, 8),), ())
+        """
+        weights = self.mechanism.weights.astype(np.float64)
+        totals = weights.sum(axis=0)
+        unlike = np.abs(weights[:, :-1] * totals[1:] - weights[:, 1:] * totals[:-1]).max(axis=0)
+        proportional = unlike <= totals[:-1] + totals[1:]  # one unit of a weight
+        outputs = self.mechanism.outputs
+        together = np.diff(outputs) <= _SAME_NUMBER * np.abs(outputs).max()
+        places = np.flatnonzero(proportional & together)
+        return tuple((index, index + 1) for index in places.tolist())
 
     def to_json(self) -> str:
         """Return the design as a JSON document with its table and its proof."""

@@ -33,6 +33,18 @@ class AttributeMeans:
     ----------
     estimates : tuple of MeanEstimate
         One an attribute.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tallies = [no.Tally(m.fingerprint, (400, 600)), no.Tally(m.fingerprint, (700, 300))]
+    >>> means = no.estimate_means(m, tallies)
+    >>> means.values.round(2), means.standard_errors.round(3)
+    (array([ 0.4, -0.8]), array([0.062, 0.058]))
+    >>> low, high = means.interval(simultaneous=True)
+    >>> bool(np.all((low < means.values) & (means.values < high)))
+    True
     """
 
     estimates: tuple[MeanEstimate, ...]

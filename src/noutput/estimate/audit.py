@@ -52,6 +52,14 @@ class Audit:
         How many reports of each input belong to the event.
     samples : int
         How many reports of each input were drawn to count them.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = no.audit(m, rng=np.random.default_rng(7))
+    >>> found.passed, found.epsilon_lower_bound <= found.claim
+    (True, True)
     """
 
     claim: float

@@ -55,6 +55,26 @@ class DistributionEstimate:
     log_likelihood : float
         Of all reports, without the multinomial coefficient.
     n_reports : int
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> found = no.estimate_distribution(m, tally, bins=4, bounds=no.Interval(0, 10))
+    >>> found.bins, found.edges.tolist(), found.probabilities.round(2).tolist()
+    (4, [0.0, 2.5, 5.0, 7.5, 10.0], [0.06, 0.13, 0.27, 0.54])
+    >>> round(found.mean, 2), round(found.variance, 2)
+    (6.96, 5.76)
+    >>> round(found.cdf(5.0), 2), round(found.quantile(0.5), 2)
+    (0.19, 7.68)
+    >>> low, high = found.interval("mean", rng=np.random.default_rng(7))
+    >>> bool(low < found.mean < high)
+    True
+    >>> found.p_value > 0.05, found.goodness_of_fit.degrees_of_freedom
+    (True, 0)
+    >>> found.draws(3, np.random.default_rng(7)).shape, found.sample(2).shape
+    ((3, 4), (2,))
     """
 
     probabilities: Array
@@ -91,7 +111,7 @@ class DistributionEstimate:
 
     @property
     def variance(self) -> float:
-        """The variance of the histogram, with every bin at its center."""
+        """The variance of the histogram, with numbers uniform inside the bins."""
         return float(histograms.variances(self.probabilities[None, :], self.edges)[0])
 
     @overload

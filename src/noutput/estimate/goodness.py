@@ -74,6 +74,15 @@ class GoodnessOfFit:
         A bound on how often honest campaigns have a statistic at least as large.
     replicates : int
         How many campaigns were simulated.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (50, 950))  # honest people are at 25% of 0 at least
+    >>> found = no.goodness_of_fit(m, tally, rng=np.random.default_rng(7))
+    >>> found.p_value < 0.01, found.degrees_of_freedom
+    (True, 1)
     """
 
     statistic: float

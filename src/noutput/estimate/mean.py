@@ -37,6 +37,18 @@ class MeanEstimate:
     n_reports : int
     report_range : float
         The distance between the largest and the smallest number that a report can stand for.
+    bounds : Interval, optional
+        Where the people's numbers lie, and so their mean. The value may lie outside, since it is
+        unbiased; intervals end at the bounds. None: they may be anywhere.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> mean = no.estimate_mean(m, tally, no.Interval(0, 10))
+    >>> mean.value, round(mean.standard_error, 3), mean.n_reports
+    (7.0, 0.098, 10000)
     """
 
     value: float
@@ -44,6 +56,7 @@ class MeanEstimate:
     respondents_error: float
     n_reports: int
     report_range: float
+    bounds: Interval | None = None
 
     def interval(
         self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
@@ -72,10 +85,21 @@ class MeanEstimate:
         It holds for independent reports that need not be alike, so for both means; `of` does
         not change it.
 
+        Both kinds are cut at the bounds: the mean lies within them, so what is cut off never
+        covered it.
+
         References
         ----------
         Maurer and Pontil (2009), "Empirical Bernstein bounds and sample-variance penalization",
         COLT, 10.48550/arXiv.0907.3740.
+
+        Examples
+        --------
+        >>> mean = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, Interval(0, 10))
+        >>> [round(end, 2) for end in mean.interval()]
+        [6.02, 7.98]
+        >>> [round(end, 2) for end in mean.interval(kind="guaranteed")]
+        [3.45, 10.0]
         """
         if not 0.0 < level < 1.0:
             raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
@@ -86,7 +110,13 @@ class MeanEstimate:
         else:
             error = self.standard_error if of == "population" else self.respondents_error
             half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
-        return self.value - half, self.value + half
+        return self._possible(self.value - half), self._possible(self.value + half)
+
+    def _possible(self, end: float) -> float:
+        """Move the end of an interval into the bounds."""
+        if self.bounds is None:
+            return end
+        return min(max(end, self.bounds.lower), self.bounds.upper)
 
     def _bernstein(self, delta: float) -> float:
         logarithm = math.log(4.0 / delta)
@@ -100,7 +130,8 @@ class MeanEstimate:
         -----
         A forged report can stand for any number of the range whatever the person's own is, so
         each moves the mean of n reports by at most the range divided by n:
-        :math:`2 a_N k / n` for k of them and outputs from :math:`-a_N` to :math:`a_N`.
+        :math:`(a_N - a_1) k / n` for k of them and outputs from :math:`a_1` to :math:`a_N`, in
+        units of half the bounds' width. That is :math:`2 a_N k / n` for a symmetric table.
 
         Examples
         --------
@@ -175,4 +206,5 @@ def estimate_mean(
         math.sqrt(max(variance - known, 0.0) / n) * bounds.half_width,
         n,
         (outputs[-1] - outputs[0]) * bounds.half_width,
+        bounds,
     )

@@ -27,6 +27,17 @@ class VarianceEstimate:
     value : float
     distribution : DistributionEstimate
         What it was computed from.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = no.estimate_variance(m, no.Tally(m.fingerprint, (4_000, 6_000)))
+    >>> bool(abs(found.standard_deviation**2 - found.value) < 1e-12), found.n_reports
+    (True, 10000)
+    >>> low, high = found.interval(0.9, rng=np.random.default_rng(7))
+    >>> 0 <= low < found.value < high <= 1
+    True
     """
 
     value: float
@@ -76,12 +87,19 @@ def estimate_variance(
     bins, method, tolerance
         How the distribution is estimated; see `estimate_distribution`. The default method, gp,
         had the most honest intervals in our trials, and an error no larger than that of em;
-        ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate.
+        ``method="em"`` with ``tolerance=1e-5`` is the paper's estimate but for the spread inside
+        the bins.
 
     Notes
     -----
-    The variance of the estimated histogram :math:`\pi` with every bin at its center
-    :math:`x_i`: :math:`\sum_i \pi_i (x_i - \sum_k \pi_k x_k)^2`. All methods start from or prefer
+    The variance of the estimated histogram :math:`\pi` with centers :math:`x_i` and bins of
+    width w, numbers being uniform inside the bins as the estimate of the histogram takes them:
+
+    .. math:: \sum_i \pi_i \Big(x_i - \sum_k \pi_k x_k\Big)^2 + \frac{w^2}{12} .
+
+    The paper leaves out the last term, which is 0.008% of the largest possible variance with 64
+    bins. It is also the smallest variance that can be found: take more bins where people's
+    numbers lie within one of them. All methods start from or prefer
     flat histograms, so with few reports or a small epsilon the variance of a narrow
     distribution is overestimated.
 

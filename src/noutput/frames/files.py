@@ -141,6 +141,19 @@ def tally_files(
         Who counts.
     master : str, optional
         Spark's master.
+
+    Examples
+    --------
+    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
+    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
+    >>> recipe = privatize_files(
+    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
+    ... )
+    >>> tally_files(target)["age"].total
+    3
     """
     return read_counts(source, columns, mechanism, engine=engine, master=master)[1]
 
@@ -153,7 +166,22 @@ def read_counts(
     engine: str = "arrow",
     master: str | None = None,
 ) -> tuple[Recipe, dict[str, Tally]]:
-    """Return what `tally_files` returns, and how the reports were made."""
+    """Return what `tally_files` returns, and how the reports were made.
+
+    Examples
+    --------
+    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
+    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
+    >>> recipe = privatize_files(
+    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
+    ... )
+    >>> found, tallies = read_counts(target)
+    >>> found == recipe, tallies["age"].total
+    (True, 3)
+    """
     _checks.choice("engine", engine, ENGINES)
     with plain_errors():
         if engine == "spark":
@@ -174,7 +202,21 @@ def read_counts(
 
 
 def read_recipe(source: str | Path) -> Recipe:
-    """Return how the reports of a file or folder were made; the mechanism is certified."""
+    """Return how the reports of a file or folder were made; the mechanism is certified.
+
+    Examples
+    --------
+    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
+    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
+    >>> recipe = privatize_files(
+    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
+    ... )
+    >>> read_recipe(target).bounds["age"].upper
+    120.0
+    """
     return storage.read_recipe(Path(source))
 
 

@@ -44,6 +44,18 @@ class Recipe:
     secure : bool
         False where a seed was given: such reports are a simulation and protect nobody. The seed
         itself is never stored.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> recipe = Recipe(m, ("age",), (no.Interval(0, 120),), skip_missing=True)
+    >>> recipe.bounds["age"].upper, recipe.has_gaps
+    (120.0, True)
+    >>> recipe.report_names == recipe.result_names == ("age__" + m.fingerprint[:12],)
+    True
+    >>> Recipe.from_json(recipe.to_json()) == recipe
+    True
     """
 
     mechanism: TableMechanism

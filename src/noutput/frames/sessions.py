@@ -38,6 +38,14 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
     Unless the variable is set already, PYSPARK_PYTHON becomes the driver's own Python for local
     masters: Spark would start whatever ``python3`` is first on the path. On a cluster it must
     name a Python with noutput that exists on every worker.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        session = frames.spark_session("local[2]", {"spark.driver.memory": "2g"})
+        people = session.read.parquet("people.parquet")
+        reports = frames.privatize(people, "age", mechanism=m, bounds={"age": (0, 120)})
     """
     sql = need("pyspark.sql", "spark")
     for package in ("pandas", "pyarrow"):

@@ -78,6 +78,31 @@ class TableMechanism:
     1.0986122886681098
     >>> m.privatize([-1.0, 0.2, 1.0], rng=np.random.default_rng(7)).shape
     (3,)
+
+    The report of a number is the index of an output; `decode` says what it stands for.
+
+    >>> m.n_outputs, m.bits, m.outputs.tolist(), m.decode([0, 1]).tolist()
+    (2, 1, [-2.0, 2.0], [-2.0, 2.0])
+    >>> m.probabilities(0.5).tolist(), m.mean(0.5).tolist(), m.unbiased
+    ([0.375, 0.625], 0.5, True)
+    >>> m.weights[0].tolist() == [3 << 30, 1 << 30], m.scale == 1 << 32, m.exact, m.epsilon
+    (True, True, True, 1.1)
+    >>> m.variance([0.0, 1.0]).tolist(), m.worst_variance(), round(m.average_variance(), 4)
+    ([4.0, 3.0], 4.0, 3.6667)
+    >>> m.transition(2).tolist()
+    [[0.625, 0.375], [0.375, 0.625]]
+    >>> m.draw(1.0, 0xFFFF_FFFF)  # one report from one random word
+    1
+    >>> TableMechanism.from_json(m.to_json()) == m, len(m.fingerprint)
+    (True, 64)
+    >>> import json
+    >>> TableMechanism.from_document(json.loads(m.to_json())) == m
+    True
+
+    What a tally counts, and the inputs whose rows of probabilities span all others:
+
+    >>> m.n_cells, m.cells([1, 0, 1]).tolist(), m.corners().tolist()
+    (2, [1, 0, 1], [-1.0, 1.0])
     """
 
     def __init__(

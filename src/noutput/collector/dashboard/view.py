@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import accumulate
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["AttributeView", "Figure", "attribute_view"]
 
 _PEOPLE = 1e10  # more than live on Earth
+_SCORE = NormalDist().inv_cdf(0.975)  # half the width of a 95% interval, in standard errors
 _QUANTILES = {
     0.05: "5% are below",
     0.25: "25% are below (lower quartile)",
@@ -134,8 +136,9 @@ def attribute_view(
         return AttributeView(estimate, label, unit, together)
     mean = estimate["mean"]
     low, high = mean["interval"]
-    half = (high - low) / 2.0
-    wanted = target or next_target(half)
+    widest = (estimate["upper"] - estimate["lower"]) / 2.0
+    half = _SCORE * mean["standard_error"]  # of the interval before it is cut at the bounds
+    wanted = target or next_target(min(half, widest))
     edges = estimate["histogram"]["edges"]
     figures = _figures(estimate)
     below = ", ".join(f"{each.name} {each.value}" for each in figures[1:4])
@@ -146,8 +149,8 @@ def attribute_view(
         unit=unit,
         rate=together,
         mean=Figure.of("Mean", mean["value"], low, high),
-        half=show(half, half),
-        vague=2.0 * half > estimate["upper"] - estimate["lower"],
+        half=show(min(half, widest), min(half, widest)),
+        vague=half > widest,
         figures=figures,
         step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
         wide=distribution_svg(estimate, WIDE, label=name),
