@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["wasserstein"]
 
 
-def wasserstein(p: ArrayLike, q: ArrayLike, bounds: Interval = UNIT) -> NDArray[np.float64] | float:
+def wasserstein(
+    p: ArrayLike, q: ArrayLike, bounds: IntervalLike = UNIT
+) -> NDArray[np.float64] | float:
     r"""Return the Wasserstein distance of histograms over the same equal bins.
 
     Parameters
     ----------
     p, q : arrays of shape (..., d)
         Probabilities of equal bins; leading axes are broadcast.
-    bounds : Interval
+    bounds : Interval or pair of numbers
         What the bins divide; the distance is in its units.
 
     Returns
@@ -44,7 +46,7 @@ def wasserstein(p: ArrayLike, q: ArrayLike, bounds: Interval = UNIT) -> NDArray[
     if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1]:
         rule = f"have as many bins as p, {first.shape[-1:]}"
         raise InvalidArgumentError("q", rule, second.shape)
-    width = 2.0 * bounds.half_width / first.shape[-1]
+    width = 2.0 * as_interval(bounds).half_width / first.shape[-1]
     sums = np.cumsum(first - second, axis=-1)
     result: NDArray[np.float64] = np.asarray(np.abs(sums).sum(axis=-1) * width)
     return result if result.ndim else float(result)

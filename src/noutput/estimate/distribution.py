@@ -24,7 +24,7 @@ from noutput.estimate.channel import (
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
 from noutput.estimate.resample import generator, redraw
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 from noutput.tally import Tally
 
 __all__ = ["DistributionEstimate", "estimate_distribution"]
@@ -239,7 +239,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> DistributionEstimate: ...
 @overload
 def estimate_distribution(
@@ -249,7 +249,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> list[DistributionEstimate]: ...
 def estimate_distribution(
     mechanism: Channel,
@@ -258,7 +258,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> DistributionEstimate | list[DistributionEstimate]:
     r"""Estimate the distribution of the people's numbers from their reports.
 
@@ -278,7 +278,7 @@ def estimate_distribution(
         For em and ems, stop when an iteration changes the mean log-likelihood a report by no
         more; 1e-5 is the paper's rule, "auto" is :math:`0.01 / m` for m reports. For mle, how
         far below the maximum the mean log-likelihood may end ("auto": 1e-9).
-    bounds : Interval
+    bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
 
     Returns
@@ -303,12 +303,13 @@ def estimate_distribution(
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> tally = no.Tally(m.fingerprint, (300, 700))
-    >>> estimate = no.estimate_distribution(m, tally, bounds=no.Interval(0, 10))
+    >>> estimate = no.estimate_distribution(m, tally, bounds=(0, 10))
     >>> round(estimate.mean, 1)
     8.8
     >>> bool(estimate.quantile(0.25) < estimate.quantile(0.75))
     True
     """
+    units = as_interval(bounds)
     count = _checks.whole("bins", bins, 2, MAX_BINS)
     _checks.choice("method", method, methods.METHODS)
     rule = methods.check_tolerance(method, tolerance)
@@ -326,7 +327,7 @@ def estimate_distribution(
     estimates = [
         DistributionEstimate(
             found.probabilities[row].copy(),
-            bounds,
+            units,
             method,
             rule,
             int(found.iterations[row]),
