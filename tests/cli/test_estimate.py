@@ -141,7 +141,7 @@ def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMec
     source = tmp_path / "people.csv"
     source.write_text("x\n" + "0.1\n" * 3_000)
     target = tmp_path / "reports.csv"
-    frames.privatize_files(source, target, "x", mechanism=five_outputs)
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
     target.write_text(f'"{name}"\n' + "4\n" * 2_000 + "0\n" * 1_000 + "2\n" * 3_000)
     assert "LIKELY" in run(target).output
 
@@ -162,7 +162,7 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
     pq.write_table(pa.table({"x": [1]}), plain)
     one = tmp_path / "one.csv"
     one.write_text("x\n0.5\n")
-    frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs)
+    frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs, bounds=(-1, 1))
     cases: list[tuple[tuple[object, ...], str]] = [
         ((tmp_path / "none",), "source must be a file or a folder"),
         (("-",), "standard input is not read: the recipe of the reports lies in or beside a file"),

@@ -181,6 +181,22 @@ def test_bad_csv(tmp_path: Path, table: Path, text: str, found: str, piped: bool
     assert not target.exists()
 
 
+def test_bounds_are_required(tmp_path: Path, table: Path) -> None:
+    """No default would fit: it would clip salaries to 1, and spend their budget on it."""
+    (tmp_path / "people.csv").write_text("salary\n52000\n48000\n")
+    source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
+    common = (source, "--column", "salary", "--table", table, "--clip", "-o", target)
+    for given, missing in (
+        ((), "--lower"),
+        (("--upper", "100000"), "--lower"),
+        (("--lower", "0"), "--upper"),
+    ):
+        done = run(*common, *given)
+        assert done.exit_code == 2
+        assert f"Missing option '{missing}'" in done.output
+    assert not target.exists()
+
+
 def test_bad_arguments(tmp_path: Path, table: Path, people: Any) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
     pa_csv.write_csv(people, source)
@@ -191,7 +207,10 @@ def test_bad_arguments(tmp_path: Path, table: Path, people: Any) -> None:
         ((source, *MINUTES, "--table", table, "--epsilon", "1"), "either --epsilon or --table"),
         ((source, *MINUTES, "--epsilon", "0"), "epsilon must be a positive finite number"),
         ((source, *MINUTES, "--lower", "1", "--table", table), "Give it once"),
-        ((source, "--column", "minutes", "--lower", "3", "--table", table), "larger than lower"),
+        (
+            (source, *MINUTES[:3], "9", *MINUTES[4:5], "3", "--table", table),
+            "start with the smaller",
+        ),
         ((source, *MINUTES, "--table", table, "--engine", "duckdb"), "must be Parquet"),
         ((fake, *MINUTES, "--table", table), "fake.parquet: Parquet magic bytes"),
         ((fake, *MINUTES, "--table", table, "--engine", "duckdb"), "fake.parquet: Invalid"),

@@ -32,7 +32,8 @@ class Backend:
         return self.name in {"polars-lazy", "duckdb", "spark"}
 
     def privatize(self, table: Any, columns: Any, **options: Any) -> Any:
-        return frames.privatize(self.make(table), columns, **self.options, **options)
+        given = {"bounds": (-1, 1)} | self.options | options
+        return frames.privatize(self.make(table), columns, **given)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

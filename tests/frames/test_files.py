@@ -101,7 +101,7 @@ def test_line_breaks_within_quotes_make_no_rows(
     source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
     note = "one\n0.25,two\n0.25,three\n0.25,four"
     source.write_text("x,note\n" + f'0.5,"{note}"\n' * 200)
-    frames.privatize_files(source, target, "x", mechanism=five_outputs, keep="note")
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1), keep="note")
     assert pq.read_table(target)["note"].to_pylist() == [note] * 200
 
 
@@ -109,7 +109,13 @@ def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
     source.write_text("a,b\n0.5,\n,0.25\n")
     frames.privatize_files(
-        source, target, ["a", "b"], mechanism=five_outputs, layout="long", skip_missing=True
+        source,
+        target,
+        ["a", "b"],
+        mechanism=five_outputs,
+        bounds=(-1, 1),
+        layout="long",
+        skip_missing=True,
     )
     assert [tally.total for tally in frames.tally_files(target).values()] == [1, 1]
 
@@ -128,7 +134,7 @@ def test_bad_csv(tmp_path: Path, text: str, message: str, five_outputs: TableMec
     source, target = tmp_path / "people.csv", tmp_path / "reports"
     source.write_text(text)
     with pytest.raises(InvalidArgumentError, match=message):
-        frames.privatize_files(source, target, "x", mechanism=five_outputs)
+        frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -138,7 +144,9 @@ def test_failures_leave_nothing_behind(
     source, target = tmp_path / "people.parquet", tmp_path / "reports"
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
-        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+        frames.privatize_files(
+            source, target, "x", mechanism=five_outputs, bounds=(-1, 1), engine=engine
+        )
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -153,7 +161,12 @@ def test_a_failing_second_look_does_not_hide_the_error(
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
         frames.privatize_files(
-            source, tmp_path / "reports", "x", mechanism=five_outputs, engine="duckdb"
+            source,
+            tmp_path / "reports",
+            "x",
+            mechanism=five_outputs,
+            bounds=(-1, 1),
+            engine="duckdb",
         )
 
 
@@ -239,7 +252,9 @@ def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:
     pq.write_table(pa.table({"x": pa.array([], pa.float64())}), source)
     for engine in ENGINES[:2]:
         target = tmp_path / engine
-        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+        frames.privatize_files(
+            source, target, "x", mechanism=five_outputs, bounds=(-1, 1), engine=engine
+        )
         assert frames.tally_files(target)["x"].total == 0
 
 
@@ -310,7 +325,7 @@ def test_bad_arguments(
             base / target,
             options.get("columns", "minutes"),
             mechanism=five_outputs,
-            bounds=None,
+            bounds=(-1, 1),
             engine=options.get("engine", "arrow"),
         )
 

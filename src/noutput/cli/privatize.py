@@ -30,12 +30,12 @@ __all__ = ["command"]
     help="Column with the private numbers; repeat for more.",
 )  # fmt: skip
 @click.option(
-    "--lower", "lowers", type=float, multiple=True, default=(-1.0,),
-    help="Smallest value, once for all columns or once a column [default: -1].",
+    "--lower", "lowers", type=float, multiple=True, required=True,
+    help="Smallest possible value, once for all columns or once per column.",
 )  # fmt: skip
 @click.option(
-    "--upper", "uppers", type=float, multiple=True, default=(1.0,),
-    help="Largest value, once for all columns or once a column [default: 1].",
+    "--upper", "uppers", type=float, multiple=True, required=True,
+    help="Largest possible value, once for all columns or once per column.",
 )  # fmt: skip
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option(

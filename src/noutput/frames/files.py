@@ -33,7 +33,7 @@ def privatize_files(
     columns: str | Sequence[str],
     *,
     mechanism: TableMechanism,
-    bounds: Bounds | None = None,
+    bounds: Bounds,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -89,7 +89,8 @@ def privatize_files(
     >>> folder = Path(tempfile.mkdtemp())
     >>> pq.write_table(pa.table({"x": [0.5, -0.5, 0.0]}), folder / "people.parquet")
     >>> target = folder / "reports.parquet"
-    >>> recipe = privatize_files(folder / "people.parquet", target, "x", mechanism=m)
+    >>> source = folder / "people.parquet"
+    >>> recipe = privatize_files(source, target, "x", mechanism=m, bounds=(-1, 1))
     >>> read_recipe(target) == recipe, tally_files(target)["x"].total
     (True, 3)
     """

@@ -29,7 +29,7 @@ def privatize(
     columns: str | Sequence[str],
     *,
     mechanism: TableMechanism,
-    bounds: Bounds | None = None,
+    bounds: Bounds,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -48,8 +48,8 @@ def privatize(
         The columns with the private numbers: integers, floats or decimals.
     mechanism : TableMechanism
         What draws the reports.
-    bounds : mapping of str to Interval or pair of numbers, optional
-        The bounds of each column in its own units; [-1, 1] where none are given.
+    bounds : Interval or pair of numbers, or a mapping of column names to them
+        What values are possible, in the units of the columns: for all of them, or for each.
     keep : str or sequence of str
         Columns that are passed on as they are. **All others are left out**, and so are the index
         and the ``attrs`` of a pandas frame: the rows of the result are numbered from 0.
@@ -101,7 +101,7 @@ def privatize(
     >>> import noutput as no, pyarrow as pa
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> people = pa.table({"age": [20, 50], "town": ["A", "B"]})
-    >>> privatize(people, "age", mechanism=m, bounds={"age": (0, 120)}, keep="town").shape
+    >>> privatize(people, "age", mechanism=m, bounds=(0, 120), keep="town").shape
     (2, 2)
     """
     recipe = make_recipe(
