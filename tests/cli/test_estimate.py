@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
 from noutput.cli.estimate import command
 from noutput.estimate import gaussian
+from noutput.frames.marks import mark_reports
 
 COLUMNS = ["minutes", "rating"]
 BOUNDS = {"minutes": (0.0, 180.0), "rating": (1.0, 5.0)}
@@ -142,7 +143,10 @@ def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMec
     source.write_text("x\n" + "0.1\n" * 3_000)
     target = tmp_path / "reports.csv"
     frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
-    target.write_text(f'"{name}"\n' + "4\n" * 2_000 + "0\n" * 1_000 + "2\n" * 3_000)
+    forged = mark_reports(
+        np.repeat(np.array([4, 0, 2], np.uint8), [2_000, 1_000, 3_000]), "x", five_outputs
+    )
+    target.write_text(f'"{name}"\n' + "".join(f"{report}\n" for report in forged))
     assert "LIKELY" in run(target).output
 
 

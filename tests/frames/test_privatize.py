@@ -37,7 +37,7 @@ def test_reports_replace_the_values(
     assert sorted(result["id"].to_pylist()) == list(range(1000))
     for name in names:
         assert pa.types.is_integer(result[name].type)
-        assert set(result[name].to_pylist()) == set(range(5))
+        assert {report % 1000 for report in result[name].to_pylist()} == set(range(5))
         assert split_name(name) == (name[:-14], five_outputs.fingerprint[:12])
 
 
@@ -246,7 +246,7 @@ def test_pandas_leaves_out_index_and_attrs(five_outputs: TableMechanism) -> None
         result = frames.privatize(frame, "x", mechanism=five_outputs, bounds=(-1, 1), keep=keep)
         assert list(result.index) == [0, 1]
         assert result.attrs == {}
-        assert result.dtypes.iloc[-1] == np.uint8
+        assert result.dtypes.iloc[-1] == np.int32
     assert list(frame.index) == ["ada", "bob"]
     assert frame.attrs
 

@@ -53,7 +53,7 @@ def read(source: Path, columns: Sequence[str]) -> Iterator[Any]:
     """Yield tables with some columns of stored reports; the first one is empty."""
     pa = need("pyarrow", "frames")
     if source.suffix == ".csv":
-        kinds = {name: pa.string() if name == ATTRIBUTE else pa.uint8() for name in columns}
+        kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
         batches = reading.csv_batches(str(source), *reading.csv_input(source), kinds)
     else:
         files = storage.parquet_files(source, "arrow", columns)

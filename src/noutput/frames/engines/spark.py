@@ -18,15 +18,12 @@ __all__ = ["privatize"]
 
 
 def privatize(frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str]) -> Any:
-    """Privatize a Spark frame.
-
-    Spark has no unsigned bytes, so the reports are short integers.
-    """
+    """Privatize a Spark frame."""
     types = need("pyspark.sql.types", "spark")
     _check_python(frame)
     _check_names((*recipe.columns, *keep))
     wanted = frame.select(*recipe.columns, *keep)
-    reports = [types.StructField(name, types.ShortType(), recipe.has_gaps) for name in names]
+    reports = [types.StructField(name, types.IntegerType(), recipe.has_gaps) for name in names]
     schema = types.StructType([wanted.schema[name] for name in keep] + reports)
     task = _task(recipe.to_json(), tuple(names), tuple(keep))
     return wanted.mapInArrow(task, schema)
@@ -48,7 +45,7 @@ def _task(
             reports = draw_reports(recipe, arrays, Place(start, within))
             start += batch.num_rows
             kept = batch.columns[len(recipe.columns) :]
-            columns = [*kept, *(array.cast(pa.int16()) for array in reports)]
+            columns = [*kept, *reports]
             yield pa.RecordBatch.from_arrays(columns, [*keep, *names])
 
     return task
