@@ -12,6 +12,7 @@ from noutput.frames.engines import duckdb, eager, polars, spark
 from noutput.frames.labels import label
 from noutput.frames.layouts import to_long
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
+from noutput.frames.values import not_numbers
 
 if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
@@ -20,6 +21,7 @@ __all__ = ["check_columns", "check_seed", "open_frame", "privatize", "run_recipe
 
 FrameT = TypeVar("FrameT")
 _EAGER = {"PANDAS", "POLARS", "PYARROW"}
+_ANY_DICTIONARY = {"PANDAS", "PYARROW"}
 _SPARK = {"PYSPARK", "PYSPARK_CONNECT"}
 _MAX_SEED = (1 << 63) - 1
 
@@ -129,7 +131,7 @@ def run_recipe(
     seed = check_seed(seed)
     opened = open_frame(frame)
     kept = column_names("keep", keep, least=0)
-    check_columns(opened.collect_schema(), recipe, kept)
+    check_columns(opened, recipe, kept)
     names = recipe.columns if recipe.layout == "long" else recipe.report_names
     wide = _privatize_wide(opened, recipe, names, kept, seed, connection)
     reports = open_frame(wide)
@@ -178,19 +180,24 @@ def _privatize_wide(
     return eager.privatize(frame, recipe, names, keep, seed)
 
 
-def check_columns(schema: Any, recipe: Recipe, keep: Sequence[str]) -> None:
+def check_columns(opened: Any, recipe: Recipe, keep: Sequence[str]) -> None:
     """Refuse missing columns, wrong types, and names that would meet in the result."""
     nw = need("narwhals", "frames")
+    schema = opened.collect_schema()
     for argument, names in (("columns", recipe.columns), ("keep", keep)):
         for name in names:
             if name not in schema:
                 raise InvalidArgumentError(argument, f"name columns of {list(schema)}", name)
     _check_clashes(recipe, keep)
+    # decided by the values: decimals of pandas, columns of nulls, and dictionaries, which hold
+    # texts in Polars and DuckDB and anything in the others
+    open_kinds = (nw.Object, nw.Unknown)
+    if opened.implementation.name in _ANY_DICTIONARY:
+        open_kinds += (nw.Categorical,)
     for name in recipe.columns:
         kind = schema[name]
-        # Object and Unknown are decided by the values: decimals of pandas, columns of nulls
-        if not (kind.is_numeric() or isinstance(kind, nw.Object | nw.Unknown)):
-            raise InvalidArgumentError(f"column {name!r}", "hold numbers", str(kind))
+        if not (kind.is_numeric() or isinstance(kind, open_kinds)):
+            raise not_numbers(name, kind)
 
 
 def _check_clashes(recipe: Recipe, keep: Sequence[str]) -> None:

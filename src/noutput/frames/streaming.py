@@ -111,7 +111,7 @@ def _open(
         files = storage.parquet_files(source, "arrow", wanted)
         schema = need("pyarrow.parquet", "frames").read_schema(files[0])
         batches = reading.parquet_batches(files, wanted, progress)
-    check_columns(open_frame(schema.empty_table()).collect_schema(), recipe, keep)
+    check_columns(open_frame(schema.empty_table()), recipe, keep)
     yield from batches
 
 
