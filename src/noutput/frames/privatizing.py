@@ -191,7 +191,7 @@ def check_columns(opened: Any, recipe: Recipe, keep: Sequence[str]) -> None:
     _check_clashes(recipe, keep)
     # decided by the values: decimals of pandas, columns of nulls, and dictionaries, which hold
     # texts in Polars and DuckDB and anything in the others
-    open_kinds = (nw.Object, nw.Unknown)
+    open_kinds: tuple[type, ...] = (nw.Object, nw.Unknown)
     if opened.implementation.name in _ANY_DICTIONARY:
         open_kinds += (nw.Categorical,)
     for name in recipe.columns:
