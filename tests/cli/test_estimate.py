@@ -137,6 +137,14 @@ def test_one_column_a_row(tmp_path: Path, people: pa.Table, five_outputs: TableM
     assert alone["columns"] == {"rating": found["rating"]}
 
 
+@pytest.mark.parametrize("bins", [2, 5, 20])
+def test_few_bins_are_printed_as_they_are(reports: Path, bins: int) -> None:
+    lines = run(reports, "--column", "minutes", "--bins", str(bins)).output.splitlines()
+    rows = [line for line in lines if " to " in line and line.endswith("%")]
+    assert len(rows) == bins
+    assert rows[0].lstrip().startswith("0 to")
+
+
 def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMechanism) -> None:
     name = frames.report_name("x", five_outputs)
     source = tmp_path / "people.csv"
