@@ -179,7 +179,7 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
         ((tmp_path / "none",), "source must be a file or a folder"),
         (("-",), "standard input is not read: the recipe of the reports lies in or beside a file"),
         ((plain,), "source must hold reports with their recipe"),
-        ((reports, "--column", "age"), "columns must be of"),
+        ((reports, "--column", "age"), "--column must be of"),
         ((tmp_path / "reports",), "reports of column 'x' must be at least two; found 1"),
         ((reports, "--level", "2"), "level must lie strictly between 0 and 1"),
         ((reports, "--plot", tmp_path / "a.bmpx"), "end in .png"),

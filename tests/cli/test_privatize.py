@@ -166,8 +166,10 @@ def test_an_empty_line_of_one_column_is_a_missing_value(tmp_path: Path, table: P
         ("minutes\n5\nx\n", "at line 3 must hold numbers in ['minutes']; found 'x'"),
         ("minutes,a\n5\n", "at line 2 must have 2 columns, as the header; found 1"),
         ("minutes,minutes\n5,6\n", "must name every column once; found 'minutes'"),
-        ("hours\n5\n", "columns must name columns of ['hours']; found 'minutes'"),
-        ("", "columns must name columns of []; found 'minutes'"),
+        ("hours\n5\n", "--column must name columns of ['hours']; found 'minutes'"),
+        ("minutes\ntrue\n", "in ['minutes'], 0 and 1 for truth values; found 'true'"),
+        ("minutes;a\n5;1\n", "must have commas between columns, not ';'; found 'minutes;a'"),
+        ("", "must be CSV text with a header; found 'no text'"),
     ],
 )
 @pytest.mark.parametrize("piped", [True, False])
@@ -219,13 +221,16 @@ def test_bad_arguments(tmp_path: Path, table: Path, people: Any) -> None:
         ((cut, *MINUTES, "--table", table, "--engine", "duckdb"), "cut.parquet: "),
         ((tmp_path / "none", *MINUTES, "--table", table), "must be a file or a folder"),
         (("-", *MINUTES, "--table", table, "--engine", "duckdb"), "engine must be 'arrow'"),
+        ((source, *MINUTES, "--table", table, "--master", "local"), "master must be given with"),
+        ((source, *MINUTES, "--table", source), f"document in '{source}' must be JSON"),
+        ((source, *MINUTES, "--epsilon", "1", "--outputs", "1"), "--outputs must be a whole"),
     ]
     for arguments, found in cases:
         assert found in message(run(*arguments, "-o", target)), arguments
     assert not target.exists()
     target.touch()
     text = message(run(source, *MINUTES, "--table", table, "-o", target))
-    assert "target must not exist yet" in text
+    assert "--output must not exist yet" in text
 
 
 def test_parquet_is_not_read_from_standard_input(

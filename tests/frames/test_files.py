@@ -211,7 +211,7 @@ def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
         ("x\n0.5\n2.5\n", r"column 'x' at row 1 \(the only refused row\) must lie in"),
         ("x,y\n0.5,1\n,1\n", r"column 'x' at row 1 \(the only refused row\) must be a number"),
         ("y\n0.5\n", "columns must name columns of"),
-        ("", "columns must name columns of"),
+        ("", "must be CSV text with a header; found .no text"),
     ],
 )
 def test_bad_csv(tmp_path: Path, text: str, message: str, five_outputs: TableMechanism) -> None:

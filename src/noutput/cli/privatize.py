@@ -136,24 +136,13 @@ def _mechanism(
     progress: Progress,
 ) -> TableMechanism:
     import noutput as no
+    from noutput.cli.tables import read_table
 
     if table_path is not None and epsilon is None:
-        return _read_table(table_path)
+        return read_table(table_path)[0]
     if epsilon is not None and table_path is None:
         return no.design(epsilon, outputs, objective, progress=progress).mechanism
     raise click.UsageError("Give either --epsilon or --table.")
-
-
-def _read_table(path: Path) -> TableMechanism:
-    """Return the certified table of a table or a design."""
-    from noutput.designs.document import FORMAT, load
-    from noutput.mechanisms.document import parse
-    from noutput.mechanisms.table import TableMechanism
-
-    found = parse(path.read_bytes())
-    if found.get("format") == FORMAT:
-        return load(found).mechanism
-    return TableMechanism.from_document(found)
 
 
 def _standard_input() -> BinaryIO:

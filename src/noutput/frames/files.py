@@ -114,6 +114,7 @@ def privatize_files(
     )
     kept = column_names("keep", keep, least=0)
     _checks.choice("engine", engine, ENGINES)
+    _check_master(engine, master)
     check_ending(target)
     place = Path(source) if isinstance(source, str | Path) else source
     if engine == "arrow":
@@ -165,6 +166,7 @@ def read_counts(
 ) -> tuple[Recipe, dict[str, Tally]]:
     """Return what `tally_files` returns, and how the reports were made."""
     _checks.choice("engine", engine, ENGINES)
+    _check_master(engine, master)
     with plain_errors():
         if engine == "spark":
             return _tally_spark(str(source), columns, mechanism, master)
@@ -186,6 +188,11 @@ def read_counts(
 def read_recipe(source: str | Path) -> Recipe:
     """Return how the reports of a file or folder were made; the mechanism is certified."""
     return storage.read_recipe(Path(source))
+
+
+def _check_master(engine: str, master: str | None) -> None:
+    if master is not None and engine != "spark":
+        raise InvalidArgumentError("master", "be given with the engine 'spark' alone", master)
 
 
 def _folder_recipe(source: str | Path) -> Recipe:

@@ -33,7 +33,7 @@ def check_ending(target: str | Path) -> None:
 def check_file(source: Path) -> None:
     """Refuse a file that is neither CSV nor Parquet, by its name and its first bytes."""
     if not source.exists():
-        raise InvalidArgumentError("source", "be a file or a folder", str(source))
+        raise InvalidArgumentError("source", "be a file or a folder that exists", str(source))
     with source.open("rb") as file:
         head = file.read(4)
     found = next((kind for start, kind in _STARTS.items() if head.startswith(start)), None)

@@ -15,6 +15,7 @@ from noutput.errors import InvalidArgumentError
 __all__ = [
     "Progress",
     "Source",
+    "check_header",
     "csv_batches",
     "csv_input",
     "parquet_batches",
@@ -101,6 +102,16 @@ class _Rejoined(io.RawIOBase):
         return len(part)
 
 
+def check_header(name: str, header: Sequence[str]) -> None:
+    """Refuse a file without a header, and one whose columns other signs than commas divide."""
+    if not header:
+        raise InvalidArgumentError(f"file {name!r}", "be CSV text with a header", "no text")
+    other = next((sign for sign in ";\t|" if sign in header[0]), None)
+    if len(header) == 1 and other:
+        rule = f"have commas between columns, not {other!r}"
+        raise InvalidArgumentError(f"file {name!r}", rule, header[0])
+
+
 def csv_batches(
     name: str,
     header: Sequence[str],
@@ -151,9 +162,10 @@ def _refused(
     if size:
         rule = f"have {len(header)} columns, as the header"
         return InvalidArgumentError(place, rule, int(size[1]))
-    return InvalidArgumentError(
-        place, f"hold numbers in {list(kinds)}", value[1] if value else text
-    )
+    rule = f"hold numbers in {list(kinds)}"
+    if value and value[1].lower() in ("true", "false"):
+        rule += ", 0 and 1 for truth values"
+    return InvalidArgumentError(place, rule, value[1] if value else text)
 
 
 def text_numbers(name: str, column: str, array: Any) -> Any:

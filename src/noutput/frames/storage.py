@@ -170,7 +170,7 @@ def _remove(path: Path) -> None:
 def read_recipe(source: Path) -> Recipe:
     """Return the recipe of stored reports."""
     if not source.exists():
-        raise InvalidArgumentError("source", "be a file or a folder", str(source))
+        raise InvalidArgumentError("source", "be a file or a folder that exists", str(source))
     if source.is_dir() or is_csv(source):
         sidecar = _sidecar(source)
         if not sidecar.exists():

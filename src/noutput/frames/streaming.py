@@ -108,6 +108,8 @@ def read_values(
         header, stream = reading.csv_input(source)
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
         name = reading.source_name(source)
+        if not set(recipe.columns) <= set(header):
+            reading.check_header(name, header)
         batches = reading.csv_batches(name, header, stream, kinds, progress)
     else:
         wanted = [*recipe.columns, *keep]
