@@ -66,8 +66,7 @@ class AttributeMeans:
             Whether all intervals together shall cover their means with the probability `level`
             (by Bonferroni's inequality), and not each on its own.
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         each = 1.0 - (1.0 - level) / len(self.estimates) if simultaneous else level
         ends = np.array([e.interval(each, kind=kind, of=of) for e in self.estimates])
         return ends[:, 0], ends[:, 1]
@@ -152,6 +151,8 @@ def estimate_means(
     >>> estimate_means(m, tallies).values
     array([ 0., -2.])
     """
+    if not isinstance(tallies, Sequence):
+        raise InvalidArgumentError("tallies", "be a sequence of tallies", type(tallies).__name__)
     if not tallies:
         raise InvalidArgumentError("tallies", "have at least one tally", tallies)
     units = _units(bounds, len(tallies))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.interval import UNIT, IntervalLike, as_interval
 
@@ -42,7 +43,8 @@ def wasserstein(
     >>> wasserstein([1.0, 0.0], [0.0, 1.0])
     1.0
     """
-    first, second = np.asarray(p, np.float64), np.asarray(q, np.float64)
+    first = _checks.numbers("p", "be numbers", p).astype(np.float64)
+    second = _checks.numbers("q", "be numbers", q).astype(np.float64)
     if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1]:
         rule = f"have as many bins as p, {first.shape[-1:]}"
         raise InvalidArgumentError("q", rule, second.shape)

@@ -100,7 +100,7 @@ class DistributionEstimate:
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float: ...
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float:
         """Return the share of numbers up to x; linear inside a bin."""
-        result: Array = np.asarray(np.interp(np.asarray(x, np.float64), self.edges, self._sums))
+        result: Array = np.asarray(np.interp(_floats("x", x), self.edges, self._sums))
         return result if result.ndim else float(result)
 
     @overload
@@ -109,7 +109,7 @@ class DistributionEstimate:
     def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float: ...
     def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float:
         """Return the smallest x with a share of q at or below it; linear inside a bin."""
-        wanted = np.asarray(q, np.float64)
+        wanted = _floats("q", q)
         if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
             raise InvalidArgumentError("q", "lie between 0 and 1", q)
         rows = histograms.quantiles(self.probabilities[None, :], self.edges, wanted.ravel())
@@ -158,8 +158,7 @@ class DistributionEstimate:
         so are the upper ones: in the order of the quartiles they are closer to the truth
         (Chernozhukov et al., 2010, 10.3982/ECTA7880). Ends for a callable are left as they are.
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         size = _checks.whole("replicates", replicates, 2, 1 << 20)
         compute = self._statistic(statistic)
         values = compute(self.draws(size, rng))
@@ -229,6 +228,10 @@ class DistributionEstimate:
             "quartiles": lambda rows: histograms.quantiles(rows, edges, quartiles),
         }
         return known[_checks.choice("statistic", statistic, known)]
+
+
+def _floats(name: str, values: ArrayLike) -> Array:
+    return _checks.numbers(name, "be numbers", values).astype(np.float64)
 
 
 @overload
@@ -314,7 +317,7 @@ def estimate_distribution(
     _checks.choice("method", method, methods.METHODS)
     rule = methods.check_tolerance(method, tolerance)
     theta = transition_matrix(mechanism, count)
-    stack = [tally] if isinstance(tally, Tally) else list(tally)
+    stack = list(tally) if isinstance(tally, Sequence) else [tally]
     for one in stack:
         check_tally(mechanism, one, theta.shape[1])
     if not stack:

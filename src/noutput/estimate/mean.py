@@ -77,8 +77,7 @@ class MeanEstimate:
         Maurer and Pontil (2009), "Empirical Bernstein bounds and sample-variance penalization",
         COLT, 10.48550/arXiv.0907.3740.
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         _checks.choice("kind", kind, _KINDS)
         _checks.choice("of", of, _SUBJECTS)
         if kind == "guaranteed":
