@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from noutput import InvalidArgumentError, TableMechanism, frames
+from noutput import InvalidArgumentError, TableMechanism, design, frames
 from tests.frames.conftest import Backend
 from tests.tables import window_table
 
@@ -129,6 +131,28 @@ def test_unions_by_name(
         message = rf"must hold reports of the mechanism {wanted} alone \(select '\w+__{wanted}' to"
         with pytest.raises(InvalidArgumentError, match=message):
             frames.tally(stacked, "x", mechanism, layout=layout)
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_strict_unions_by_name_are_refused_by_the_library(
+    layout: str, five_outputs: TableMechanism, other: TableMechanism
+) -> None:
+    parts = [
+        frames.privatize(PEOPLE, "x", mechanism=mechanism, bounds=(-1, 1), layout=layout)
+        for mechanism in (five_outputs, other)
+    ]
+    with pytest.raises(pa.ArrowInvalid):
+        pa.concat_tables(parts)
+    with pytest.raises(pl.exceptions.PolarsError):
+        pl.concat([pl.DataFrame(part) for part in parts])
+
+
+def test_marks_take_no_room_in_storage(tmp_path: Path) -> None:
+    table = pa.table({"x": np.random.default_rng(3).uniform(-1.0, 1.0, 200_000)})
+    mechanism = design(1.0, 16).mechanism
+    reports = frames.privatize(table, "x", mechanism=mechanism, bounds=(-1, 1))
+    pq.write_table(reports.replace_schema_metadata(None), tmp_path / "reports.parquet")
+    assert (tmp_path / "reports.parquet").stat().st_size < 0.51 * 200_000
 
 
 def test_a_selected_column_is_counted(five_outputs: TableMechanism, other: TableMechanism) -> None:
