@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-_LONGEST = 200  # characters of a text that is shown
+_LONGEST = 160  # characters of a text that is shown
 
 
 def _shown(found: object) -> str:
