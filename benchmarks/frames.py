@@ -37,7 +37,7 @@ def cases() -> Iterator[Case]:
 
 
 def _tallies(source: Path, reports: Path, mechanism: TableMechanism) -> Iterator[Case]:
-    frames.privatize_files(source, reports, "x", mechanism=mechanism)
+    frames.privatize_files(source, reports, "x", mechanism=mechanism, bounds=(-1, 1))
     lazy = best_seconds(lambda: frames.tally(pl.scan_parquet(reports), "x", mechanism))
     yield Case("tally 10^7 rows, Polars from Parquet", lazy, 1.0, "s")
     relation = duckdb.read_parquet(str(reports))
@@ -67,7 +67,7 @@ def _spark(source: str, mechanism: TableMechanism) -> Iterator[Case]:
     session.sparkContext.setLogLevel("ERROR")
     people = session.read.parquet(source)
     copied = people.mapInArrow(_copy, people.schema)
-    reports = frames.privatize(people, "x", mechanism=mechanism)
+    reports = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1))
     floors, jobs = [], []
     for _ in range(6):  # in turns, so that both see the same machine; the first turn warms up
         floors.append(best_seconds(copied.count, 1))

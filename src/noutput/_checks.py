@@ -13,7 +13,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["choice", "finite", "histogram", "numbers", "positive", "unit_value", "vector", "whole"]
+__all__ = [
+    "choice",
+    "finite",
+    "histogram",
+    "inner_share",
+    "numbers",
+    "positive",
+    "unit_value",
+    "vector",
+    "whole",
+]
+
+
+_ANY = 1 << 64  # limits beyond it are no news to anybody
 
 
 def _real(value: object) -> float:
@@ -44,11 +57,20 @@ def positive(name: str, value: object) -> float:
     raise InvalidArgumentError(name, "be a positive finite number", value)
 
 
+def inner_share(name: str, value: object) -> float:
+    """Return a number strictly between 0 and 1 as a float."""
+    number = _real(value)
+    if 0.0 < number < 1.0:
+        return number
+    raise InvalidArgumentError(name, "lie strictly between 0 and 1", value)
+
+
 def whole(name: str, value: object, low: int, high: int) -> int:
     """Return a whole number between `low` and `high`, both included."""
     if not isinstance(value, bool) and isinstance(value, Integral) and low <= int(value) <= high:
         return int(value)
-    raise InvalidArgumentError(name, f"be a whole number from {low} to {high}", value)
+    range_ = f"from {low} to {high}" if high < _ANY else f"not below {low}"
+    raise InvalidArgumentError(name, f"be a whole number {range_}", value)
 
 
 def choice(name: str, value: object, options: Collection[str]) -> str:
@@ -77,6 +99,8 @@ def numbers(name: str, rule: str, values: ArrayLike) -> NDArray[np.generic]:
         array: NDArray[np.generic] = np.asarray(values)
     except (ValueError, OverflowError):
         raise InvalidArgumentError(name, rule, values) from None
+    if array.dtype.kind == "b" and array.size:
+        rule += ", 0 and 1 for truth values"
     hidden = isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
     if hidden or (array.dtype.kind not in "fiu" and array.size):
         raise InvalidArgumentError(name, rule, values)

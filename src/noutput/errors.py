@@ -28,12 +28,23 @@ __all__ = [
 ]
 
 
+_LONGEST = 160  # characters of a text that is shown
+
+
 def _shown(found: object) -> str:
     """Return a short text for any value, whole numbers of any size among them."""
+    if isinstance(found, str):  # messages of parsers and paths are worth reading to the end
+        return repr(found if len(found) <= _LONGEST else type(found)(_cut(found)))
     try:
         return reprlib.repr(found)
     except ValueError:  # Python refuses to print whole numbers of thousands of digits
         return f"a {type(found).__name__} too large to print"
+
+
+def _cut(text: str) -> str:
+    """Return the start of a long text, up to the end of a word where there are any."""
+    start = text[:_LONGEST]
+    return (start.rpartition(" ")[0] or start) + " ..."
 
 
 class NoutputError(Exception):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from noutput.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["UNIT", "Interval"]
+__all__ = ["UNIT", "Interval", "IntervalLike", "as_interval"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +81,27 @@ class Interval:
 
 
 UNIT = Interval(-1.0, 1.0)
+
+IntervalLike: TypeAlias = Interval | Sequence[float]
+
+
+def as_interval(bounds: object, name: str = "bounds") -> Interval:
+    """Return bounds as an Interval: one that is given, or a pair of numbers.
+
+    Examples
+    --------
+    >>> as_interval((0, 180)) == as_interval(Interval(0, 180)) == Interval(0, 180)
+    True
+    """
+    if isinstance(bounds, Interval):
+        return bounds
+    if isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str | bytes):
+        ends = list(bounds)
+        if len(ends) == 2:
+            lower = _checks.finite(f"{name}[0]", ends[0])
+            upper = _checks.finite(f"{name}[1]", ends[1])
+            if not lower < upper:
+                raise InvalidArgumentError(name, "start with the smaller of two numbers", bounds)
+            return Interval(lower, upper)
+    rule = "be a pair of numbers such as (0, 100), or an Interval"
+    raise InvalidArgumentError(name, rule, bounds)

@@ -127,6 +127,8 @@ class Tally:
         """Add up tallies of one mechanism (at least one)."""
         result: Tally | None = None
         for tally in tallies:
+            if not isinstance(tally, Tally):
+                raise InvalidArgumentError("tallies", "be tallies", type(tally).__name__)
             result = tally if result is None else result + tally
         if result is None:
             raise InvalidArgumentError("tallies", "have at least one tally", [])

@@ -20,3 +20,9 @@ def test_a_sampler_beyond_its_claim_fails() -> None:
     assert done.exit_code == 1
     assert done.output.startswith("NOT PRIVATE: pm, claim 1\n")
     assert "report in [" in done.output
+
+
+def test_a_negative_seed_is_refused() -> None:
+    done = CliRunner().invoke(command, ["duchi", "--epsilon", "1", "--seed", "-1"])
+    assert done.exit_code == 2
+    assert "Invalid value for '--seed'" in done.output

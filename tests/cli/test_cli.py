@@ -107,7 +107,7 @@ def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
     bad.write_text('{"a": 1}')
     done = run("verify", str(bad))
     assert done.returncode == 2
-    assert "Error: format must be" in done.stderr
+    assert f"Error: format in '{bad}' must be" in done.stderr
     assert "Traceback" not in done.stderr
     assert run("verify", str(tmp_path / "missing.json")).returncode == 2
 
@@ -117,8 +117,8 @@ def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
     [
         (("--epsilon", "0"), "epsilon must be a positive finite number"),
         (("--epsilon", "nan"), "epsilon must be a positive finite number"),
-        (("--epsilon", "1", "--outputs", "1"), "n_outputs must be a whole number from 2 to 256"),
-        (("--epsilon", "1", "--outputs", "300"), "n_outputs must be"),
+        (("--epsilon", "1", "--outputs", "1"), "--outputs must be a whole number from 2 to 256"),
+        (("--epsilon", "1", "--outputs", "300"), "--outputs must be"),
         (("--epsilon", "1", "--objective", "best"), "not 'worst', 'average', 'distribution' or"),
         (("--epsilon", "1", "--outputs", "16"), "too large"),
         (("--epsilon", "1", "--objective", "average"), "objective must be 'worst'"),

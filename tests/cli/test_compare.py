@@ -53,7 +53,8 @@ def test_a_figure_over_epsilon(tmp_path: Path, kind: str) -> None:
     assert path.stat().st_size > 5000
 
 
-def test_a_range_must_grow(tmp_path: Path) -> None:
-    arguments = ["--plot", str(tmp_path / "a.png"), "--range", "3", "1", *only("pm")]
+@pytest.mark.parametrize("ends", [("3", "1"), ("1", "1000000")])
+def test_a_range_grows_and_is_no_longer_than_needed(tmp_path: Path, ends: tuple[str, str]) -> None:
+    arguments = ["--plot", str(tmp_path / "a.png"), "--range", *ends, *only("pm")]
     done = CliRunner().invoke(command, arguments)
     assert isinstance(done.exception, InvalidArgumentError)

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
 from noutput.cli.estimate import command
 from noutput.estimate import gaussian
+from noutput.frames.marks import mark_reports
 
 COLUMNS = ["minutes", "rating"]
 BOUNDS = {"minutes": (0.0, 180.0), "rating": (1.0, 5.0)}
@@ -136,13 +137,24 @@ def test_one_column_a_row(tmp_path: Path, people: pa.Table, five_outputs: TableM
     assert alone["columns"] == {"rating": found["rating"]}
 
 
+@pytest.mark.parametrize("bins", [2, 5, 20])
+def test_few_bins_are_printed_as_they_are(reports: Path, bins: int) -> None:
+    lines = run(reports, "--column", "minutes", "--bins", str(bins)).output.splitlines()
+    rows = [line for line in lines if " to " in line and line.endswith("%")]
+    assert len(rows) == bins
+    assert rows[0].lstrip().startswith("0 to")
+
+
 def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMechanism) -> None:
     name = frames.report_name("x", five_outputs)
     source = tmp_path / "people.csv"
     source.write_text("x\n" + "0.1\n" * 3_000)
     target = tmp_path / "reports.csv"
-    frames.privatize_files(source, target, "x", mechanism=five_outputs)
-    target.write_text(f'"{name}"\n' + "4\n" * 2_000 + "0\n" * 1_000 + "2\n" * 3_000)
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
+    forged = mark_reports(
+        np.repeat(np.array([4, 0, 2], np.uint8), [2_000, 1_000, 3_000]), "x", five_outputs
+    )
+    target.write_text(f'"{name}"\n' + "".join(f"{report}\n" for report in forged))
     assert "LIKELY" in run(target).output
 
 
@@ -162,12 +174,12 @@ def test_bad_arguments(reports: Path, tmp_path: Path, five_outputs: TableMechani
     pq.write_table(pa.table({"x": [1]}), plain)
     one = tmp_path / "one.csv"
     one.write_text("x\n0.5\n")
-    frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs)
+    frames.privatize_files(one, tmp_path / "reports", "x", mechanism=five_outputs, bounds=(-1, 1))
     cases: list[tuple[tuple[object, ...], str]] = [
         ((tmp_path / "none",), "source must be a file or a folder"),
         (("-",), "standard input is not read: the recipe of the reports lies in or beside a file"),
         ((plain,), "source must hold reports with their recipe"),
-        ((reports, "--column", "age"), "columns must be of"),
+        ((reports, "--column", "age"), "--column must be of"),
         ((tmp_path / "reports",), "reports of column 'x' must be at least two; found 1"),
         ((reports, "--level", "2"), "level must lie strictly between 0 and 1"),
         ((reports, "--plot", tmp_path / "a.bmpx"), "end in .png"),

@@ -164,10 +164,12 @@ def test_an_empty_line_of_one_column_is_a_missing_value(tmp_path: Path, table: P
     ("text", "found"),
     [
         ("minutes\n5\nx\n", "at line 3 must hold numbers in ['minutes']; found 'x'"),
-        ("minutes,a\n5\n", "at line 2 must hold numbers"),
+        ("minutes,a\n5\n", "at line 2 must have 2 columns, as the header; found 1"),
         ("minutes,minutes\n5,6\n", "must name every column once; found 'minutes'"),
-        ("hours\n5\n", "columns must name columns of ['hours']; found 'minutes'"),
-        ("", "columns must name columns of []; found 'minutes'"),
+        ("hours\n5\n", "--column must name columns of ['hours']; found 'minutes'"),
+        ("minutes\ntrue\n", "in ['minutes'], 0 and 1 for truth values; found 'true'"),
+        ("minutes;a\n5;1\n", "must have commas between columns, not ';'; found 'minutes;a'"),
+        ("", "must be CSV text with a header; found 'no text'"),
     ],
 )
 @pytest.mark.parametrize("piped", [True, False])
@@ -181,29 +183,54 @@ def test_bad_csv(tmp_path: Path, table: Path, text: str, found: str, piped: bool
     assert not target.exists()
 
 
+def test_bounds_are_required(tmp_path: Path, table: Path) -> None:
+    """No default would fit: it would clip salaries to 1, and spend their budget on it."""
+    (tmp_path / "people.csv").write_text("salary\n52000\n48000\n")
+    source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
+    common = (source, "--column", "salary", "--table", table, "--clip", "-o", target)
+    for given, missing in (
+        ((), "--lower"),
+        (("--upper", "100000"), "--lower"),
+        (("--lower", "0"), "--upper"),
+    ):
+        done = run(*common, *given)
+        assert done.exit_code == 2
+        assert f"Missing option '{missing}'" in done.output
+    assert not target.exists()
+
+
 def test_bad_arguments(tmp_path: Path, table: Path, people: Any) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
     pa_csv.write_csv(people, source)
     fake = tmp_path / "fake.parquet"
     fake.write_text("no Parquet")
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(b"PAR1 and then nothing")
     cases: list[tuple[tuple[object, ...], str]] = [
         ((source, *MINUTES), "either --epsilon or --table"),
         ((source, *MINUTES, "--table", table, "--epsilon", "1"), "either --epsilon or --table"),
         ((source, *MINUTES, "--epsilon", "0"), "epsilon must be a positive finite number"),
         ((source, *MINUTES, "--lower", "1", "--table", table), "Give it once"),
-        ((source, "--column", "minutes", "--lower", "3", "--table", table), "larger than lower"),
-        ((source, *MINUTES, "--table", table, "--engine", "duckdb"), "must be Parquet"),
-        ((fake, *MINUTES, "--table", table), "fake.parquet: Parquet magic bytes"),
-        ((fake, *MINUTES, "--table", table, "--engine", "duckdb"), "fake.parquet: Invalid"),
+        (
+            (source, *MINUTES[:3], "9", *MINUTES[4:5], "3", "--table", table),
+            "start with the smaller",
+        ),
+        ((fake, *MINUTES, "--table", table), "fake.parquet' must be Parquet"),
+        ((fake, *MINUTES, "--table", table, "--engine", "duckdb"), "fake.parquet' must be Parquet"),
+        ((cut, *MINUTES, "--table", table), "cut.parquet: "),
+        ((cut, *MINUTES, "--table", table, "--engine", "duckdb"), "cut.parquet: "),
         ((tmp_path / "none", *MINUTES, "--table", table), "must be a file or a folder"),
         (("-", *MINUTES, "--table", table, "--engine", "duckdb"), "engine must be 'arrow'"),
+        ((source, *MINUTES, "--table", table, "--master", "local"), "master must be given with"),
+        ((source, *MINUTES, "--table", source), f"document in '{source}' must be JSON"),
+        ((source, *MINUTES, "--epsilon", "1", "--outputs", "1"), "--outputs must be a whole"),
     ]
     for arguments, found in cases:
         assert found in message(run(*arguments, "-o", target)), arguments
     assert not target.exists()
     target.touch()
     text = message(run(source, *MINUTES, "--table", table, "-o", target))
-    assert "target must not exist yet" in text
+    assert "--output must not exist yet" in text
 
 
 def test_parquet_is_not_read_from_standard_input(
@@ -259,7 +286,7 @@ def test_progress_ends_at_one(tmp_path: Path, people: Any, five_outputs: TableMe
         seen: list[float] = []
         frames.privatize_files(
             tmp_path / name,
-            tmp_path / f"{name}-reports",
+            tmp_path / f"reports-{name[7:]}-folder",
             "minutes",
             mechanism=five_outputs,
             bounds={"minutes": (0, 180)},

@@ -32,7 +32,8 @@ class Backend:
         return self.name in {"polars-lazy", "duckdb", "spark"}
 
     def privatize(self, table: Any, columns: Any, **options: Any) -> Any:
-        return frames.privatize(self.make(table), columns, **self.options, **options)
+        given = {"bounds": (-1, 1)} | self.options | options
+        return frames.privatize(self.make(table), columns, **given)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -67,14 +68,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "spark":
         session = request.getfixturevalue("spark")
 
-        def make(table: Any) -> Any:
-            small = [name for name in table.column_names if pa.types.is_uint8(table[name].type)]
-            for name in small:  # Spark has no unsigned bytes
-                index = table.column_names.index(name)
-                table = table.set_column(index, name, table[name].cast(pa.int16()))
-            return session.createDataFrame(table)
-
-        return Backend("spark", make, lambda frame: frame.toArrow(), {})
+        return Backend("spark", session.createDataFrame, lambda frame: frame.toArrow(), {})
     return _local(request.param)
 
 

@@ -58,7 +58,7 @@ def measure(engine: str, source: Path) -> dict[str, float]:
 def _arrow(source: str, mechanism: TableMechanism) -> Tally:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "reports"
-        frames.privatize_files(source, target, "x", mechanism=mechanism)
+        frames.privatize_files(source, target, "x", mechanism=mechanism, bounds=(-1, 1))
         return frames.tally_files(target)["x"]
 
 
@@ -66,19 +66,25 @@ def _polars(source: str, mechanism: TableMechanism) -> Tally:
     import polars as pl
 
     people = pl.scan_parquet(source)
-    return frames.tally(frames.privatize(people, "x", mechanism=mechanism), "x", mechanism)
+    return frames.tally(
+        frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1)), "x", mechanism
+    )
 
 
 def _duckdb(source: str, mechanism: TableMechanism) -> Tally:
     import duckdb
 
     people = duckdb.read_parquet(source)
-    return frames.tally(frames.privatize(people, "x", mechanism=mechanism), "x", mechanism)
+    return frames.tally(
+        frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1)), "x", mechanism
+    )
 
 
 def _spark(source: str, mechanism: TableMechanism) -> Tally:
     people = _session().read.parquet(source)
-    return frames.tally(frames.privatize(people, "x", mechanism=mechanism), "x", mechanism)
+    return frames.tally(
+        frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1)), "x", mechanism
+    )
 
 
 def _session() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -83,15 +84,98 @@ def test_equal_seeds_give_equal_files(
         assert frames.read_recipe(target) == recipe
 
 
-def test_csv(tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_csv(engine: str, tmp_path: Path, people: Any, five_outputs: TableMechanism) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
     pa_csv.write_csv(people, source)
     options: dict[str, Any] = {"bounds": BOUNDS, "keep": "id", "seed": 5}
-    frames.privatize_files(source, target, COLUMNS, mechanism=five_outputs, **options)
+    frames.privatize_files(
+        source, target, COLUMNS, mechanism=five_outputs, engine=engine, **options
+    )
     expected = frames.privatize(people, COLUMNS, mechanism=five_outputs, **options)
     assert pa_csv.read_csv(target).to_pydict() == expected.to_pydict()
     assert frames.tally_files(target) == frames.tally(expected, COLUMNS, five_outputs)
     assert (tmp_path / "reports.csv.noutput.json").exists()
+
+
+# a byte-order mark, a line break and a comma within quotes, spaces, signs of missing values
+AWKWARD = '\ufeffx,note\n0.5,"one\n9,two"\n 0.25 ,"say ""hi"""\n\nNA,\n,last\n1e-1,\n'
+
+
+def test_every_engine_reads_csv_alike(
+    engine: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports"
+    source.write_text(AWKWARD)
+    options: dict[str, Any] = {"mechanism": five_outputs, "bounds": (-1, 1), "engine": engine}
+    with pytest.raises(InvalidArgumentError, match=r"at row 2 \(one of 2 refused.*be a number"):
+        frames.privatize_files(source, target, "x", **options)
+    frames.privatize_files(source, target, "x", keep="note", skip_missing=True, **options)
+    found = pq.read_table(target)
+    assert found["note"].to_pylist() == ["one\n9,two", 'say "hi"', "", "last", ""]
+    reported = [report is not None for report in found.column(1).to_pylist()]
+    assert reported == [True, True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n0,1\nno,1\n", r"at line 3 must hold numbers in \['x'\]; found 'no'"),
+        ("x,y\n0,1\n0\n", r"at line 3 must have 2 columns, as the header; found 1"),
+        ("x,y\n0,1\n0,1,2\n", r"at line 3 must have 2 columns, as the header; found 3"),
+        ("x,y\n0,1\n7,1\n", r"column 'x' at row 1 \(the only refused row\) must lie in"),
+        ("x,x\n0,1\n", "must name every column once; found 'x'"),
+        ("z,y\n0,1\n", r"columns must name columns of \['z', 'y'\]; found 'x'"),
+    ],
+)
+def test_every_engine_refuses_the_same_csv(
+    engine: str, text: str, message: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports"
+    source.write_text(text)
+    with pytest.raises(InvalidArgumentError, match=message):
+        frames.privatize_files(
+            source, target, "x", mechanism=five_outputs, bounds=(-1, 1), engine=engine
+        )
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_every_engine_counts_reports_in_csv(
+    engine: str, layout: str, tmp_path: Path, people: Any, five_outputs: TableMechanism
+) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
+    pa_csv.write_csv(people, source)
+    frames.privatize_files(
+        source, target, COLUMNS, mechanism=five_outputs, bounds=BOUNDS, layout=layout
+    )
+    assert frames.tally_files(target, engine=engine) == frames.tally_files(target)
+
+
+def test_every_engine_reads_dictionary_columns(
+    engine: str, tmp_path: Path, five_outputs: TableMechanism
+) -> None:
+    coded = pa.table({"x": pa.array([0.5, 0.25, 0.5]).dictionary_encode()})
+    pq.write_table(coded, tmp_path / "people.parquet")
+    target = tmp_path / "reports"
+    frames.privatize_files(
+        tmp_path / "people.parquet",
+        target,
+        "x",
+        mechanism=five_outputs,
+        bounds=(0, 1),
+        engine=engine,
+    )
+    assert frames.tally_files(target)["x"].total == 3
+
+
+def test_a_slash_makes_a_folder(tmp_path: Path, five_outputs: TableMechanism) -> None:
+    (tmp_path / "people.csv").write_text("x\n0.5\n")
+    target = f"{tmp_path}/reports.new/"
+    frames.privatize_files(
+        tmp_path / "people.csv", target, "x", mechanism=five_outputs, bounds=(-1, 1)
+    )
+    assert frames.tally_files(target)["x"].total == 1
 
 
 def test_line_breaks_within_quotes_make_no_rows(
@@ -101,7 +185,7 @@ def test_line_breaks_within_quotes_make_no_rows(
     source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
     note = "one\n0.25,two\n0.25,three\n0.25,four"
     source.write_text("x,note\n" + f'0.5,"{note}"\n' * 200)
-    frames.privatize_files(source, target, "x", mechanism=five_outputs, keep="note")
+    frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1), keep="note")
     assert pq.read_table(target)["note"].to_pylist() == [note] * 200
 
 
@@ -109,7 +193,13 @@ def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports.csv"
     source.write_text("a,b\n0.5,\n,0.25\n")
     frames.privatize_files(
-        source, target, ["a", "b"], mechanism=five_outputs, layout="long", skip_missing=True
+        source,
+        target,
+        ["a", "b"],
+        mechanism=five_outputs,
+        bounds=(-1, 1),
+        layout="long",
+        skip_missing=True,
     )
     assert [tally.total for tally in frames.tally_files(target).values()] == [1, 1]
 
@@ -121,14 +211,14 @@ def test_csv_long(tmp_path: Path, five_outputs: TableMechanism) -> None:
         ("x\n0.5\n2.5\n", r"column 'x' at row 1 \(the only refused row\) must lie in"),
         ("x,y\n0.5,1\n,1\n", r"column 'x' at row 1 \(the only refused row\) must be a number"),
         ("y\n0.5\n", "columns must name columns of"),
-        ("", "columns must name columns of"),
+        ("", "must be CSV text with a header; found .no text"),
     ],
 )
 def test_bad_csv(tmp_path: Path, text: str, message: str, five_outputs: TableMechanism) -> None:
     source, target = tmp_path / "people.csv", tmp_path / "reports"
     source.write_text(text)
     with pytest.raises(InvalidArgumentError, match=message):
-        frames.privatize_files(source, target, "x", mechanism=five_outputs)
+        frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -138,7 +228,9 @@ def test_failures_leave_nothing_behind(
     source, target = tmp_path / "people.parquet", tmp_path / "reports"
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
-        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+        frames.privatize_files(
+            source, target, "x", mechanism=five_outputs, bounds=(-1, 1), engine=engine
+        )
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -153,7 +245,12 @@ def test_a_failing_second_look_does_not_hide_the_error(
     pq.write_table(pa.table({"x": [0.0, 3.0]}), source)
     with pytest.raises(InvalidArgumentError, match=r"column 'x' .*found 3.0"):
         frames.privatize_files(
-            source, tmp_path / "reports", "x", mechanism=five_outputs, engine="duckdb"
+            source,
+            tmp_path / "reports",
+            "x",
+            mechanism=five_outputs,
+            bounds=(-1, 1),
+            engine="duckdb",
         )
 
 
@@ -239,7 +336,9 @@ def test_empty_files(tmp_path: Path, five_outputs: TableMechanism) -> None:
     pq.write_table(pa.table({"x": pa.array([], pa.float64())}), source)
     for engine in ENGINES[:2]:
         target = tmp_path / engine
-        frames.privatize_files(source, target, "x", mechanism=five_outputs, engine=engine)
+        frames.privatize_files(
+            source, target, "x", mechanism=five_outputs, bounds=(-1, 1), engine=engine
+        )
         assert frames.tally_files(target)["x"].total == 0
 
 
@@ -287,9 +386,11 @@ def test_parts_of_another_recipe_are_refused(
     ("options", "message"),
     [
         ({"engine": "dask"}, "engine must be one of"),
-        ({"engine": "duckdb", "target": "reports.csv"}, "target must be Parquet"),
-        ({"engine": "duckdb", "source": "people.csv"}, "source must be Parquet"),
-        ({"engine": "spark", "source": "people.csv"}, "source must be Parquet"),
+        ({"source": "people.csv.gz"}, r"be CSV or Parquet \(unpack it.*found 'a gzip file'"),
+        ({"source": "people.xlsx"}, "be Parquet, or CSV .*found 'a ZIP file, as Excel makes'"),
+        ({"source": "people.txt"}, r"be Parquet, or CSV with a name that ends in .csv; found 'nei"),
+        ({"source": "parquet.csv"}, "parquet.csv' must be CSV text; found 'Parquet'"),
+        ({"target": "reports.xlsx"}, r"target must end in .parquet or .csv, or be a folder"),
         ({"engine": "spark", "source": "nothing"}, "source must be a file or a folder"),
         ({"engine": "spark", "target": "reports.parquet"}, "target must be a folder"),
         ({"source": "nothing"}, "source must be a file or a folder"),
@@ -303,6 +404,10 @@ def test_bad_arguments(
 ) -> None:
     base = folder.parent
     (base / "people.csv").write_text("minutes\n1\n")
+    (base / "people.csv.gz").write_bytes(gzip.compress(b"minutes\n1\n"))
+    (base / "people.xlsx").write_bytes(b"PK\x03\x04...")
+    (base / "people.txt").write_text("minutes\n1\n")
+    shutil.copy(folder / "part-0.parquet", base / "parquet.csv")
     source, target = options.get("source", "people"), options.get("target", "reports")
     with pytest.raises(InvalidArgumentError, match=message):
         frames.privatize_files(
@@ -310,7 +415,7 @@ def test_bad_arguments(
             base / target,
             options.get("columns", "minutes"),
             mechanism=five_outputs,
-            bounds=None,
+            bounds=(-1, 1),
             engine=options.get("engine", "arrow"),
         )
 

@@ -76,7 +76,9 @@ def test_the_choice_is_uniform_and_the_reports_fit(five_outputs: TableMechanism)
     values = np.linspace(-1.0, 1.0, 70)
     table = pa.table({f"c{i}": np.full(50_000, value) for i, value in enumerate(values)})
     names = table.column_names
-    frame = frames.privatize(table, names, mechanism=five_outputs, one_per_row=True, seed=4)
+    frame = frames.privatize(
+        table, names, mechanism=five_outputs, bounds=(-1, 1), one_per_row=True, seed=4
+    )
     tallies = frames.tally(frame, names, five_outputs)
     assert chisquare([tally.total for tally in tallies.values()]).pvalue > 1e-4
     expected = sum(
@@ -95,6 +97,7 @@ def test_a_missing_value_that_was_drawn_gives_no_report(five_outputs: TableMecha
             table,
             ["a", "b"],
             mechanism=five_outputs,
+            bounds=(-1, 1),
             one_per_row=True,
             skip_missing=True,
             layout=layout,
@@ -109,10 +112,14 @@ def test_values_are_checked_whether_drawn_or_not(five_outputs: TableMechanism) -
     table = pa.table({"a": [0.0], "b": [2.0]})
     for _ in range(10):
         with pytest.raises(InvalidArgumentError, match="column 'b' at row 0"):
-            frames.privatize(table, ["a", "b"], mechanism=five_outputs, one_per_row=True)
+            frames.privatize(
+                table, ["a", "b"], mechanism=five_outputs, bounds=(-1, 1), one_per_row=True
+            )
 
 
 def test_the_long_layout_needs_its_own_names(five_outputs: TableMechanism) -> None:
     table = pa.table({"a": [0.0], "attribute": ["x"]})
     with pytest.raises(InvalidArgumentError, match="names that the result needs"):
-        frames.privatize(table, "a", mechanism=five_outputs, keep="attribute", layout="long")
+        frames.privatize(
+            table, "a", mechanism=five_outputs, bounds=(-1, 1), keep="attribute", layout="long"
+        )

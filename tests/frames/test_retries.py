@@ -37,7 +37,7 @@ def failing_once(log: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
 def retried_reports(spark: Any, mechanism: TableMechanism, log: Path) -> Any:
     log.mkdir()
     people = spark.range(ROWS, numPartitions=TASKS).selectExpr("id", "0.0D AS x")
-    reports = frames.privatize(people, "x", mechanism=mechanism, keep="id")
+    reports = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1), keep="id")
     return reports.mapInArrow(failing_once(str(log)), reports.schema)
 
 
@@ -71,6 +71,6 @@ def test_an_uncached_frame_draws_again(spark: Any) -> None:
     """Why reports must be written before they are used twice."""
     mechanism = window_table(1.0, 16, 33, 0.4)
     people = spark.range(ROWS).selectExpr("0.0D AS x")
-    reports = frames.privatize(people, "x", mechanism=mechanism)
+    reports = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1))
     first, second = (frames.tally(reports, "x", mechanism) for _ in range(2))
     assert first != second

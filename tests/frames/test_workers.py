@@ -23,7 +23,9 @@ SIZE = 400
 
 def reports_of_zeros(text: str) -> list[int]:
     mechanism = TableMechanism.from_json(text)
-    drawn = frames.privatize(pa.table({"x": np.zeros(SIZE)}), "x", mechanism=mechanism)
+    drawn = frames.privatize(
+        pa.table({"x": np.zeros(SIZE)}), "x", mechanism=mechanism, bounds=(-1, 1)
+    )
     column: list[int] = drawn.column(0).to_pylist()
     return column
 
@@ -46,7 +48,7 @@ def test_streams_of_spark_tasks_differ(spark: Any) -> None:
     """Forked from one daemon, and the same worker serves several tasks."""
     mechanism = window_table(1.0, 16, 33, 0.4)
     people = spark.range(8 * SIZE, numPartitions=8).selectExpr("id", "0.0D AS x")
-    rows = frames.privatize(people, "x", mechanism=mechanism, keep="id").toArrow()
+    rows = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1), keep="id").toArrow()
     order = np.argsort(rows["id"].to_numpy())
     drawn = rows.column(1).to_numpy()[order].reshape(8, SIZE)
     assert len({stream.tobytes() for stream in drawn}) == 8
@@ -62,7 +64,7 @@ def loss_bound(high: NDArray[np.int64], low: NDArray[np.int64], level: float) ->
 
 def draw_in_spark(spark: Any, mechanism: TableMechanism, x: float, size: int) -> NDArray[np.int64]:
     people = spark.range(size, numPartitions=4).selectExpr(f"{x}D AS x")
-    reports = frames.privatize(people, "x", mechanism=mechanism)
+    reports = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1))
     return np.array(frames.tally(reports, "x", mechanism).counts)
 
 

@@ -8,7 +8,8 @@ from importlib import import_module
 import click
 
 from noutput import __version__
-from noutput.errors import NoutputError
+from noutput.cli.failures import with_options
+from noutput.errors import InvalidArgumentError, NoutputError
 
 __all__ = ["main", "noutput"]
 
@@ -41,6 +42,7 @@ def main() -> None:
     """Run the command line; errors that noutput raises on purpose end it with status 2."""
     try:
         noutput.main(prog_name="noutput")
-    except NoutputError as error:
+    except NoutputError as found:
+        error = with_options(found) if isinstance(found, InvalidArgumentError) else found
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)

@@ -21,7 +21,9 @@ __all__ = ["command"]
     "--confidence", type=float, default=0.999, show_default=True,
     help="How often the bound must hold.",
 )  # fmt: skip
-@click.option("--seed", type=int, help="Seed of the reports [default: secure randomness].")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed of the reports [default: secure randomness]."
+)
 def command(
     name: str,
     epsilon: float,

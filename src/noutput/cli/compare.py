@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_LARGEST = 20.0  # epsilon of a figure: there is nothing to compare beyond
 _STEP = 0.25  # of epsilon in figures: catalogs of designs have the same
 # drawn at many epsilons: designs that search for seconds and oracles are left to --only
 _DRAWN = (
@@ -134,6 +135,8 @@ def _draw(
     low, high = (_checks.positive("range", end) for end in ends)
     if not low < high:
         raise InvalidArgumentError("range", "go from a smaller to a larger epsilon", ends)
+    if high > _LARGEST:
+        raise InvalidArgumentError("range", f"end at {_LARGEST:g} at most", high)
     epsilons = np.arange(low, high + _STEP / 2.0, _STEP)
     curves = {}
     for name in names:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli.failures import plain_failures
-from noutput.cli.histogram import draw_bars, round_edges
+from noutput.cli.histogram import MOST_BARS, draw_bars, round_edges
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
-    help="Bins of the distribution.",
+    help="Bins of the distribution; more than 20 are printed as at most 20 rows.",
 )  # fmt: skip
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of all intervals.")
 @click.option(
@@ -150,6 +150,8 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
             f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
         )
     click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
-    edges = round_edges(bounds.lower, bounds.upper)
+    edges = summary.distribution.edges.tolist()
+    if len(edges) > MOST_BARS + 1:
+        edges = round_edges(bounds.lower, bounds.upper)
     shares = np.diff(np.asarray(summary.distribution.cdf(edges))).tolist()
     click.echo(draw_bars(edges, shares) + "\n")

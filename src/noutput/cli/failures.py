@@ -10,9 +10,20 @@ import click
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["plain_failures"]
+__all__ = ["plain_failures", "with_options"]
 
 _OPTIONS = {"clip=True": "--clip", "skip_missing=True": "--skip-missing"}
+_NAMES = {"n_outputs": "--outputs", "columns": "--column", "target": "--output"}
+
+
+def with_options(error: InvalidArgumentError) -> InvalidArgumentError:
+    """Return an error that calls arguments as the command line does."""
+    if type(error) is not InvalidArgumentError:  # others are about documents and tables
+        return error
+    rule = error.rule
+    for name, option in _OPTIONS.items():
+        rule = rule.replace(name, option)
+    return InvalidArgumentError(_NAMES.get(error.name, error.name), rule, error.found)
 
 
 class _Failure(click.ClickException):
@@ -29,10 +40,7 @@ def plain_failures(source: str) -> Iterator[None]:
     try:
         yield
     except InvalidArgumentError as error:
-        rule = error.rule
-        for name, option in _OPTIONS.items():
-            rule = rule.replace(name, option)
-        raise InvalidArgumentError(error.name, rule, error.found) from None
+        raise with_options(error) from None
     except Exception as error:
         if not isinstance(error, (OSError, *engine_errors())):
             raise

@@ -10,14 +10,14 @@ from itertools import pairwise
 
 import click
 
-__all__ = ["MARK", "draw_bars", "encodable", "round_edges"]
+__all__ = ["MARK", "MOST_BARS", "draw_bars", "encodable", "round_edges"]
 
 _PARTS = " ▏▎▍▌▋▊▉"
 MARK = "┃"
 _FULL = "█"
 _PLAIN = str.maketrans("█┃▏▎▍▌▋▊▉", "#|   ####")
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_MOST_BARS = 20
+MOST_BARS = 20
 _WIDEST = 100
 _NARROWEST_BAR = 8
 
@@ -32,7 +32,7 @@ def round_edges(lower: float, upper: float) -> list[float]:
     >>> round_edges(-0.5, 4)[:3]
     [-0.5, -0.25, 0.0]
     """
-    width = (upper - lower) / _MOST_BARS
+    width = (upper - lower) / MOST_BARS
     power = 10.0 ** math.floor(math.log10(width))
     step = power * next(s for s in _STEPS if s * power >= width * (1.0 - 1e-9))
     first = math.floor(lower / step) + 1

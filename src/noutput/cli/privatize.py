@@ -30,12 +30,12 @@ __all__ = ["command"]
     help="Column with the private numbers; repeat for more.",
 )  # fmt: skip
 @click.option(
-    "--lower", "lowers", type=float, multiple=True, default=(-1.0,),
-    help="Smallest value, once for all columns or once a column [default: -1].",
+    "--lower", "lowers", type=float, multiple=True, required=True,
+    help="Smallest possible value, once for all columns or once per column.",
 )  # fmt: skip
 @click.option(
-    "--upper", "uppers", type=float, multiple=True, default=(1.0,),
-    help="Largest value, once for all columns or once a column [default: 1].",
+    "--upper", "uppers", type=float, multiple=True, required=True,
+    help="Largest possible value, once for all columns or once per column.",
 )  # fmt: skip
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option(
@@ -136,24 +136,13 @@ def _mechanism(
     progress: Progress,
 ) -> TableMechanism:
     import noutput as no
+    from noutput.cli.tables import read_table
 
     if table_path is not None and epsilon is None:
-        return _read_table(table_path)
+        return read_table(table_path)[0]
     if epsilon is not None and table_path is None:
         return no.design(epsilon, outputs, objective, progress=progress).mechanism
     raise click.UsageError("Give either --epsilon or --table.")
-
-
-def _read_table(path: Path) -> TableMechanism:
-    """Return the certified table of a table or a design."""
-    from noutput.designs.document import FORMAT, load
-    from noutput.mechanisms.document import parse
-    from noutput.mechanisms.table import TableMechanism
-
-    found = parse(path.read_bytes())
-    if found.get("format") == FORMAT:
-        return load(found).mechanism
-    return TableMechanism.from_document(found)
 
 
 def _standard_input() -> BinaryIO:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from noutput.errors import InvalidArgumentError
@@ -17,5 +18,7 @@ def check_target(path: Path | None, endings: tuple[str, ...] | None = None) -> N
         return
     if not path.absolute().parent.is_dir():
         raise InvalidArgumentError("file", "lie in a folder that exists", str(path))
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise InvalidArgumentError("file", "lie where it can be written", str(path))
     if endings is not None and path.suffix.lower() not in endings:
         raise InvalidArgumentError("plot", f"end in {', '.join(endings)}", path.name)

@@ -18,21 +18,11 @@ def command(file: Path) -> None:
     FILE is a table or a design. Of a design, the proof of its lower bound is checked too. Exits
     with status 1 where the table is not private, and names the output and the rows that show it.
     """
-    from noutput.designs.document import FORMAT as DESIGN
-    from noutput.designs.document import load
+    from noutput.cli.tables import read_table
     from noutput.errors import PrivacyError
-    from noutput.mechanisms.document import MAX_LENGTH, parse
-    from noutput.mechanisms.table import TableMechanism
 
-    design = None
     try:
-        with file.open("rb") as stream:
-            found = parse(stream.read(MAX_LENGTH + 1))
-        if found.get("format") == DESIGN:
-            design = load(found)
-            mechanism = design.mechanism
-        else:
-            mechanism = TableMechanism.from_document(found)
+        mechanism, design = read_table(file)
     except PrivacyError as error:
         click.echo(
             f"NOT PRIVATE: {file}\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from noutput.errors import InvalidArgumentError
 from noutput.estimate.channel import check_table, check_tally
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import generator
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 
 if TYPE_CHECKING:
     from noutput.estimate.channel import Array
@@ -77,8 +78,7 @@ class AttributeMeans:
             Whether all intervals together shall cover their means with the probability `level`
             (by Bonferroni's inequality), and not each on its own.
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         each = 1.0 - (1.0 - level) / len(self.estimates) if simultaneous else level
         ends = np.array([e.interval(each, kind=kind, of=of) for e in self.estimates])
         return ends[:, 0], ends[:, 1]
@@ -123,7 +123,7 @@ def choose_attributes(
 def estimate_means(
     mechanism: TableMechanism,
     tallies: Sequence[Tally],
-    bounds: Interval | Sequence[Interval] = UNIT,
+    bounds: IntervalLike | Sequence[IntervalLike] = UNIT,
     *,
     each: int = 1,
 ) -> AttributeMeans:
@@ -135,7 +135,7 @@ def estimate_means(
         What made all reports; with :math:`\epsilon / \text{each}` where a person makes several.
     tallies : sequence of Tally
         One an attribute, as `Tally.by_attribute` counts them; at least two reports each.
-    bounds : Interval or sequence of Interval
+    bounds : Interval or pair of numbers, or a sequence of them
         The units of all attributes, or of each.
     each : int
         How many attributes a person reported on.
@@ -163,11 +163,11 @@ def estimate_means(
     >>> estimate_means(m, tallies).values
     array([ 0., -2.])
     """
+    if not isinstance(tallies, Sequence):
+        raise InvalidArgumentError("tallies", "be a sequence of tallies", type(tallies).__name__)
     if not tallies:
         raise InvalidArgumentError("tallies", "have at least one tally", tallies)
-    units = [bounds] * len(tallies) if isinstance(bounds, Interval) else list(bounds)
-    if len(units) != len(tallies):
-        raise InvalidArgumentError("bounds", f"have {len(tallies)} entries", len(units))
+    units = _units(bounds, len(tallies))
     reports = sum(tally.total for tally in tallies)
     people = -(-reports // _checks.whole("each", each, 1, len(tallies)))
     found = []
@@ -179,3 +179,15 @@ def estimate_means(
             raise InvalidArgumentError(f"tallies[{index}]", rule, tally.total)
         found.append(estimate_mean(mechanism, tally, unit, people=people))
     return AttributeMeans(tuple(found))
+
+
+def _units(bounds: IntervalLike | Sequence[IntervalLike], count: int) -> list[Interval]:
+    """Return one Interval per attribute, of bounds for all of them or for each."""
+    several = isinstance(bounds, Sequence) and not all(isinstance(end, Real) for end in bounds)
+    if not several:
+        return [as_interval(bounds)] * count
+    each = cast("Sequence[IntervalLike]", bounds)
+    if len(each) != count:
+        rule = f"have one entry per attribute ({count}), or be one pair for all"
+        raise InvalidArgumentError("bounds", rule, len(each))
+    return [as_interval(one, f"bounds[{index}]") for index, one in enumerate(each)]

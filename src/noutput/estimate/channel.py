@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.base import Channel, check_channel
 from noutput.mechanisms.table import TableMechanism
-
-if TYPE_CHECKING:
-    from noutput.tally import Tally
+from noutput.tally import Tally
 
 __all__ = [
     "Array",
@@ -29,6 +27,7 @@ __all__ = [
 
 Array: TypeAlias = NDArray[np.float64]
 
+_WANTED = "be a Tally, as Tally.of(mechanism, reports) makes"
 _MOST_REPORTS = 10**300  # what a float can count, with room for squares of small numbers
 
 
@@ -92,7 +91,9 @@ def check_table(mechanism: object) -> None:
 
 
 def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
-    """Refuse a tally of another mechanism."""
+    """Refuse what is no tally, and a tally of another mechanism."""
+    if not isinstance(tally, Tally):
+        raise InvalidArgumentError("tally", _WANTED, type(tally).__name__)
     if tally.fingerprint != channel.fingerprint:
         rule = f"be a tally of the mechanism {channel.fingerprint[:12]}"
         raise InvalidArgumentError("tally", rule, tally.fingerprint[:12])

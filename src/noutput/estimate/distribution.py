@@ -24,7 +24,7 @@ from noutput.estimate.channel import (
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
 from noutput.estimate.resample import generator, redraw
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 from noutput.tally import Tally
 
 __all__ = ["DistributionEstimate", "estimate_distribution"]
@@ -120,7 +120,7 @@ class DistributionEstimate:
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float: ...
     def cdf(self, x: ArrayLike) -> NDArray[np.float64] | float:
         """Return the share of numbers up to x; linear inside a bin."""
-        result: Array = np.asarray(np.interp(np.asarray(x, np.float64), self.edges, self._sums))
+        result: Array = np.asarray(np.interp(_floats("x", x), self.edges, self._sums))
         return result if result.ndim else float(result)
 
     @overload
@@ -129,7 +129,7 @@ class DistributionEstimate:
     def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float: ...
     def quantile(self, q: ArrayLike) -> NDArray[np.float64] | float:
         """Return the smallest x with a share of q at or below it; linear inside a bin."""
-        wanted = np.asarray(q, np.float64)
+        wanted = _floats("q", q)
         if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
             raise InvalidArgumentError("q", "lie between 0 and 1", q)
         rows = histograms.quantiles(self.probabilities[None, :], self.edges, wanted.ravel())
@@ -178,8 +178,7 @@ class DistributionEstimate:
         so are the upper ones: in the order of the quartiles they are closer to the truth
         (Chernozhukov et al., 2010, 10.3982/ECTA7880). Ends for a callable are left as they are.
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         size = _checks.whole("replicates", replicates, 2, 1 << 20)
         compute = self._statistic(statistic)
         values = compute(self.draws(size, rng))
@@ -251,6 +250,10 @@ class DistributionEstimate:
         return known[_checks.choice("statistic", statistic, known)]
 
 
+def _floats(name: str, values: ArrayLike) -> Array:
+    return _checks.numbers(name, "be numbers", values).astype(np.float64)
+
+
 @overload
 def estimate_distribution(
     mechanism: Channel,
@@ -259,7 +262,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> DistributionEstimate: ...
 @overload
 def estimate_distribution(
@@ -269,7 +272,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> list[DistributionEstimate]: ...
 def estimate_distribution(
     mechanism: Channel,
@@ -278,7 +281,7 @@ def estimate_distribution(
     method: str = "em",
     *,
     tolerance: methods.Tolerance = "auto",
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
 ) -> DistributionEstimate | list[DistributionEstimate]:
     r"""Estimate the distribution of the people's numbers from their reports.
 
@@ -298,7 +301,7 @@ def estimate_distribution(
         For em and ems, stop when an iteration changes the mean log-likelihood a report by no
         more; 1e-5 is the paper's rule, "auto" is :math:`0.01 / m` for m reports. For mle, how
         far below the maximum the mean log-likelihood may end ("auto": 1e-9).
-    bounds : Interval
+    bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
 
     Returns
@@ -323,17 +326,18 @@ def estimate_distribution(
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> tally = no.Tally(m.fingerprint, (300, 700))
-    >>> estimate = no.estimate_distribution(m, tally, bounds=no.Interval(0, 10))
+    >>> estimate = no.estimate_distribution(m, tally, bounds=(0, 10))
     >>> round(estimate.mean, 1)
     8.8
     >>> bool(estimate.quantile(0.25) < estimate.quantile(0.75))
     True
     """
+    units = as_interval(bounds)
     count = _checks.whole("bins", bins, 2, MAX_BINS)
     _checks.choice("method", method, methods.METHODS)
     rule = methods.check_tolerance(method, tolerance)
     theta = transition_matrix(mechanism, count)
-    stack = [tally] if isinstance(tally, Tally) else list(tally)
+    stack = list(tally) if isinstance(tally, Sequence) else [tally]
     for one in stack:
         check_tally(mechanism, one, theta.shape[1])
     if not stack:
@@ -346,7 +350,7 @@ def estimate_distribution(
     estimates = [
         DistributionEstimate(
             found.probabilities[row].copy(),
-            bounds,
+            units,
             method,
             rule,
             int(found.iterations[row]),

@@ -11,7 +11,7 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.channel import check_table, check_tally
 from noutput.estimate.spread import smallest_noise, spread_of_inputs
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
@@ -101,8 +101,7 @@ class MeanEstimate:
         >>> [round(end, 2) for end in mean.interval(kind="guaranteed")]
         [3.45, 10.0]
         """
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("level", "lie strictly between 0 and 1", level)
+        _checks.inner_share("level", level)
         _checks.choice("kind", kind, _KINDS)
         _checks.choice("of", of, _SUBJECTS)
         if kind == "guaranteed":
@@ -145,7 +144,7 @@ class MeanEstimate:
 def estimate_mean(
     mechanism: TableMechanism,
     tally: Tally,
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
     *,
     people: int | None = None,
 ) -> MeanEstimate:
@@ -157,7 +156,7 @@ def estimate_mean(
         What made the reports.
     tally : Tally
         At least two reports of this mechanism.
-    bounds : Interval
+    bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
     people : int, optional
         How many people took part, where only some of them, drawn at random, reported on this
@@ -183,9 +182,10 @@ def estimate_mean(
     --------
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), no.Interval(0, 10)).value
+    >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), (0, 10)).value
     10.0
     """
+    bounds = as_interval(bounds)
     check_table(mechanism)
     check_tally(mechanism, tally, mechanism.n_outputs)
     n = tally.total

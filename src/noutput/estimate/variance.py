@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, IntervalLike
 
 if TYPE_CHECKING:
     from noutput.estimate.channel import Channel
@@ -68,7 +68,7 @@ class VarianceEstimate:
 def estimate_variance(
     mechanism: Channel,
     tally: Tally,
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
     *,
     bins: int = 64,
     method: str = "gp",
@@ -82,7 +82,7 @@ def estimate_variance(
         What made the reports.
     tally : Tally
         Reports of this mechanism.
-    bounds : Interval
+    bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
     bins, method, tolerance
         How the distribution is estimated; see `estimate_distribution`. The default method, gp,

@@ -4,7 +4,7 @@ r"""Privatize and tally columns where the data already is.
 >>> from noutput import frames
 >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
 >>> people = pa.table({"minutes": [5.0, 30.0, 90.0]})
->>> reports = frames.privatize(people, "minutes", mechanism=m, bounds={"minutes": (0, 180)})
+>>> reports = frames.privatize(people, "minutes", mechanism=m, bounds=(0, 180))
 >>> reports.column_names == [frames.report_name("minutes", m)]
 True
 >>> frames.tally(reports, "minutes", m).total

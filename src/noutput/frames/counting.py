@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from noutput import _checks
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engine_errors import plain_errors
 from noutput.frames.layouts import unpivot
+from noutput.frames.marks import count_marked
 from noutput.frames.names import ATTRIBUTE, REPORT, find_report_column
 from noutput.frames.privatizing import open_frame
 from noutput.frames.recipe import LAYOUTS, column_names
 from noutput.mechanisms.table import TableMechanism
-from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from noutput.tally import Tally
 
 __all__ = ["tally"]
 
@@ -56,8 +59,8 @@ def tally(
     Raises
     ------
     InvalidArgumentError
-        If the frame has no reports of this mechanism about a column, or has reports that the
-        mechanism cannot make.
+        If the frame has no reports of this mechanism about a column, or any that this mechanism
+        did not make about this column: frames of two mechanisms were stacked.
 
     Notes
     -----
@@ -69,9 +72,10 @@ def tally(
     >>> import noutput as no, pyarrow as pa
     >>> from noutput import frames
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> stored = pa.table({frames.report_name("age", m): [0, 1, 1, None]})
-    >>> tally(stored, "age", m).counts
-    (1, 2)
+    >>> people = pa.table({"age": [20, 50, 120]})
+    >>> reports = frames.privatize(people, "age", mechanism=m, bounds=(0, 120))
+    >>> tally(reports, "age", m).total
+    3
     """
     if not isinstance(mechanism, TableMechanism):
         raise InvalidArgumentError("mechanism", "be a TableMechanism", mechanism)
@@ -97,7 +101,7 @@ def _tally_wide(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
         counts = {column: _pick(rows, name) for column, name in found.items()}
     else:
         counts = {column: _count(opened, [name]) for column, name in found.items()}
-    return {column: _make(mechanism, column, pairs) for column, pairs in counts.items()}
+    return {column: count_marked(pairs, column, mechanism) for column, pairs in counts.items()}
 
 
 def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) -> dict[str, Tally]:
@@ -107,7 +111,7 @@ def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
         raise InvalidArgumentError("frame", f"have a column {ATTRIBUTE!r}", list(schema))
     _check_kind(REPORT, schema[value])
     rows = _count(opened, [ATTRIBUTE, value])
-    return {column: _make(mechanism, column, _pick(rows, column)) for column in columns}
+    return {column: count_marked(_pick(rows, column), column, mechanism) for column in columns}
 
 
 def _check_kind(column: str, kind: Any) -> None:
@@ -128,13 +132,3 @@ def _count(opened: Any, keys: list[str]) -> list[tuple[Any, ...]]:
 
 def _pick(rows: list[tuple[Any, ...]], attribute: str) -> list[tuple[Any, ...]]:
     return [(report, count) for name, report, count in rows if name == attribute]
-
-
-def _make(mechanism: TableMechanism, column: str, pairs: list[tuple[Any, ...]]) -> Tally:
-    counts = [0] * mechanism.n_outputs
-    for report, count in pairs:
-        if report not in range(len(counts)):
-            rule = f"be indexes from 0 to {len(counts) - 1}"
-            raise InvalidArgumentError(f"reports of {column!r}", rule, report)
-        counts[int(report)] += int(count)
-    return Tally(mechanism.fingerprint, tuple(counts))

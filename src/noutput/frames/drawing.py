@@ -18,6 +18,7 @@ import numpy as np
 
 from noutput._extras import need
 from noutput._random import word_source
+from noutput.frames.marks import mark_reports
 from noutput.frames.values import Place, unit_numbers
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _WORDS_A_COUNT = 4  # Philox makes four words a counter step
 def draw_reports(
     recipe: Recipe, arrays: list[Any], place: Place, seed: int | None = None
 ) -> list[Any]:
-    """Return one Arrow array of uint8 reports a column, null where there is no report.
+    """Return one Arrow array of marked reports per column, null where there is no report.
 
     Parameters
     ----------
@@ -54,11 +55,11 @@ def draw_reports(
     ]
     if recipe.one_per_row:
         return _draw_one(recipe, pairs, place, seed)
-    draw = recipe.mechanism.privatize
-    return [
-        pa.array(draw(numbers, _generator(seed, stream, place)), mask=missing)
-        for stream, (numbers, missing) in enumerate(pairs)
-    ]
+    results = []
+    for stream, (column, (numbers, missing)) in enumerate(zip(recipe.columns, pairs, strict=True)):
+        indexes = recipe.mechanism.privatize(numbers, _generator(seed, stream, place))
+        results.append(pa.array(mark_reports(indexes, column, recipe.mechanism), mask=missing))
+    return results
 
 
 def _draw_one(
@@ -75,10 +76,11 @@ def _draw_one(
     chosen = ((words >> np.uint64(32)) * np.uint64(len(pairs))) >> np.uint64(32)
     table = np.stack([numbers for numbers, _ in pairs])
     numbers = np.take_along_axis(table, chosen.astype(np.intp)[None, :], axis=0)[0]
-    reports = recipe.mechanism.privatize(numbers, _generator(seed, 0, place))
+    indexes = recipe.mechanism.privatize(numbers, _generator(seed, 0, place))
     results = []
-    for index, (_, missing) in enumerate(pairs):
+    for index, (column, (_, missing)) in enumerate(zip(recipe.columns, pairs, strict=True)):
         gaps = chosen != index
+        reports = mark_reports(indexes, column, recipe.mechanism)
         results.append(pa.array(reports, mask=gaps if missing is None else gaps | missing))
     return results
 
@@ -94,7 +96,7 @@ def draw_columns(recipe: Recipe, table: Any, seed: int | None) -> list[Any]:
             pieces, draw_reports(recipe, arrays, Place(start), seed), strict=True
         ):
             piece.append(reports)
-    return [pa.chunked_array(piece, pa.uint8()) for piece in pieces]
+    return [pa.chunked_array(piece, pa.int32()) for piece in pieces]
 
 
 def _generator(seed: int | None, stream: int, place: Place) -> np.random.Generator | None:

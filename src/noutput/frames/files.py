@@ -1,9 +1,8 @@
-"""Privatize and tally files: folders of Parquet, Parquet and CSV, without loading them."""
+"""Privatize and tally files: CSV, Parquet and folders of Parquet, without loading them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +12,15 @@ from noutput.errors import InvalidArgumentError
 from noutput.frames import storage, streaming
 from noutput.frames.counting import tally
 from noutput.frames.engine_errors import plain_errors
-from noutput.frames.privatizing import run_recipe
+from noutput.frames.engine_files import (
+    duckdb_reports,
+    exact_rows,
+    is_local,
+    privatize_duckdb,
+    privatize_spark,
+    spark_frame,
+)
+from noutput.frames.kinds import check_ending
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
 from noutput.frames.sessions import borrow_session
 
@@ -33,7 +40,7 @@ def privatize_files(
     columns: str | Sequence[str],
     *,
     mechanism: TableMechanism,
-    bounds: Bounds | None = None,
+    bounds: Bounds,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -49,12 +56,13 @@ def privatize_files(
     Parameters
     ----------
     source : path or binary stream
-        A Parquet file, a folder of Parquet files, or a CSV file with a header (engine "arrow").
-        An opened stream is read as CSV.
+        A Parquet file, a folder of Parquet files, or a CSV file with a header. An opened stream
+        is read as CSV (engine "arrow").
     target : path
-        What must not exist yet: ``*.parquet``, ``*.csv`` (engine "arrow") or else a folder, which
-        is all that engine "spark" can write. With Spark, paths may also be addresses such as
-        ``hdfs://...``; then the recipe is in the metadata of the report columns only.
+        What must not exist yet: ``*.parquet``, ``*.csv``, or a folder, whose name has no ending
+        or ends in a slash. A folder is all that engine "spark" can write. With Spark, paths may
+        also be addresses such as ``hdfs://...``; then the recipe is in the metadata of the report
+        columns only.
     columns, mechanism, bounds, keep, clip, skip_missing, one_per_row, layout, seed
         As in `noutput.frames.privatize`.
     engine : {"arrow", "duckdb", "spark"}
@@ -89,7 +97,8 @@ def privatize_files(
     >>> folder = Path(tempfile.mkdtemp())
     >>> pq.write_table(pa.table({"x": [0.5, -0.5, 0.0]}), folder / "people.parquet")
     >>> target = folder / "reports.parquet"
-    >>> recipe = privatize_files(folder / "people.parquet", target, "x", mechanism=m)
+    >>> source = folder / "people.parquet"
+    >>> recipe = privatize_files(source, target, "x", mechanism=m, bounds=(-1, 1))
     >>> read_recipe(target) == recipe, tally_files(target)["x"].total
     (True, 3)
     """
@@ -105,17 +114,19 @@ def privatize_files(
     )
     kept = column_names("keep", keep, least=0)
     _checks.choice("engine", engine, ENGINES)
+    _check_master(engine, master)
+    check_ending(target)
     place = Path(source) if isinstance(source, str | Path) else source
     if engine == "arrow":
         streaming.privatize(place, Path(target), recipe, kept, seed, progress)
         return recipe
     if not isinstance(place, Path):
         raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
-    with _exact_rows(place, recipe), plain_errors():
+    with exact_rows(place, recipe), plain_errors():
         if engine == "spark":
-            _privatize_spark(str(source), str(target), recipe, kept, seed, master)
+            privatize_spark(str(source), str(target), recipe, kept, seed, master)
         else:
-            _privatize_duckdb(place, Path(target), recipe, kept, seed)
+            privatize_duckdb(place, Path(target), recipe, kept, seed)
     return recipe
 
 
@@ -183,6 +194,7 @@ def read_counts(
     (True, 3)
     """
     _checks.choice("engine", engine, ENGINES)
+    _check_master(engine, master)
     with plain_errors():
         if engine == "spark":
             return _tally_spark(str(source), columns, mechanism, master)
@@ -197,8 +209,8 @@ def read_counts(
                 total = {name: total[name] + count for name, count in part.items()}
             return recipe, total
         with need("duckdb", "duckdb").connect() as connection:
-            files = storage.parquet_files(Path(source), engine, recipe.result_names)
-            return recipe, _tally(connection.read_parquet(files), recipe, columns, mechanism)
+            relation = duckdb_reports(connection, Path(source), recipe)
+            return recipe, _tally(relation, recipe, columns, mechanism)
 
 
 def read_recipe(source: str | Path) -> Recipe:
@@ -218,6 +230,11 @@ def read_recipe(source: str | Path) -> Recipe:
     120.0
     """
     return storage.read_recipe(Path(source))
+
+
+def _check_master(engine: str, master: str | None) -> None:
+    if master is not None and engine != "spark":
+        raise InvalidArgumentError("master", "be given with the engine 'spark' alone", master)
 
 
 def _folder_recipe(source: str | Path) -> Recipe:
@@ -240,61 +257,6 @@ def _tally(
     return tally(frame, names, mechanism or recipe.mechanism, layout=recipe.layout)
 
 
-@contextmanager
-def _exact_rows(source: Path, recipe: Recipe) -> Iterator[None]:
-    """Look up the row and the count of refused values where an engine does not know them."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        if error.name.startswith("column ") and source.exists():
-            try:
-                streaming.check(source, recipe)
-            except InvalidArgumentError as exact:
-                if exact.name.startswith("column "):
-                    raise exact from None
-            except Exception:  # noqa: BLE001, S110 (whatever it is, the first error tells more)
-                pass
-        raise
-
-
-def _privatize_duckdb(
-    source: Path, target: Path, recipe: Recipe, keep: Sequence[str], seed: int | None
-) -> None:
-    files = storage.parquet_files(source, "duckdb", [*recipe.columns, *keep])
-    if target.suffix == ".csv":
-        raise InvalidArgumentError("target", "be Parquet with the engine 'duckdb'", str(target))
-    with (
-        storage.new_target(target, recipe) as place,
-        need("duckdb", "duckdb").connect() as connection,
-    ):
-        relation = connection.read_parquet(files)
-        reports = run_recipe(relation, recipe, keep=keep, seed=seed, connection=connection)
-        path, text = (value.replace("'", "''") for value in (str(place), recipe.to_json()))
-        options = f"FORMAT parquet, KV_METADATA {{noutput: '{text}'}}"
-        reports.query("noutput_reports", f"COPY noutput_reports TO '{path}' ({options})")
-
-
-def _privatize_spark(
-    source: str,
-    target: str,
-    recipe: Recipe,
-    keep: Sequence[str],
-    seed: int | None,
-    master: str | None,
-) -> None:
-    files = _spark_files(source, [*recipe.columns, *keep])
-    if Path(target).suffix in {".parquet", ".csv"}:
-        raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
-    with borrow_session(master) as session:
-        people = session.read.parquet(*files)
-        reports = run_recipe(people, recipe, keep=keep, seed=seed)
-        if _is_local(target):
-            with storage.new_folder(Path(target), recipe) as place:
-                reports.write.mode("overwrite").parquet(_address(str(place)))
-        else:
-            reports.write.mode("error").parquet(target)
-
-
 def _tally_spark(
     source: str,
     columns: str | Sequence[str] | None,
@@ -302,25 +264,10 @@ def _tally_spark(
     master: str | None,
 ) -> tuple[Recipe, dict[str, Tally]]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
-    recipe = _folder_recipe(source) if _is_local(source) else None
-    files = _spark_files(source, recipe.result_names if recipe else ())
+    recipe = _folder_recipe(source) if is_local(source) else None
+    names = recipe.report_names if recipe else ()
+    texts = set(recipe.result_names) - set(names) if recipe else ()
     with borrow_session(master) as session:
-        frame = session.read.parquet(*files)
+        frame = spark_frame(session, source, names, tuple(texts))
         found = recipe or storage.spark_recipe(frame)
         return found, _tally(frame, found, columns, mechanism)
-
-
-def _spark_files(source: str, columns: Sequence[str]) -> list[str]:
-    """Return what Spark reads: of a local folder the files that every engine would read."""
-    if not _is_local(source):
-        return [source]
-    return [_address(file) for file in storage.parquet_files(Path(source), "spark", columns)]
-
-
-def _is_local(path: str) -> bool:
-    return "://" not in path
-
-
-def _address(path: str) -> str:
-    """Name a local path as such: a cluster's default may be another file system."""
-    return f"file://{Path(path).absolute()}" if _is_local(path) else path

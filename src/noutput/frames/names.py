@@ -1,8 +1,8 @@
-"""Names of report columns: the one piece of metadata that every engine and format keeps.
+"""Names of report columns: the one note on a column that every engine and format keeps.
 
-Arrow, pandas and Spark can attach notes to a column, Polars and DuckDB cannot, and all of them
-lose the notes in a union, a join or a CSV file. The name survives everywhere, and frames made by
-different mechanisms cannot be stacked by accident: their columns do not match.
+Arrow, pandas and Spark can attach metadata to a column, Polars and DuckDB cannot, and all of them
+lose it in a union, a join or a CSV file. A name survives all of these but unions by position;
+there the reports themselves tell (`noutput.frames.marks`).
 """
 
 from __future__ import annotations
@@ -53,12 +53,19 @@ def split_name(name: str) -> tuple[str, str] | None:
 
 
 def find_report_column(names: Sequence[str], column: str, mechanism: TableMechanism) -> str:
-    """Return the report column about `column`, or say what was found in its place."""
+    """Return the report column about `column`, or say what was found in its place.
+
+    Columns of two mechanisms are what a union by name makes of two frames. Each of them has gaps
+    where the other has reports, and to count one would leave out people without a word.
+    """
     wanted = report_name(column, mechanism)
-    if wanted in names:
-        return wanted
-    rule = f"hold reports of the mechanism {mechanism.fingerprint[:_DIGITS]}"
     others = [parts[1] for parts in map(split_name, names) if parts and parts[0] == column]
+    rule = f"hold reports of the mechanism {mechanism.fingerprint[:_DIGITS]}"
+    if wanted in names:
+        others.remove(mechanism.fingerprint[:_DIGITS])
+        if not others:
+            return wanted
+        rule += f" alone (select {wanted!r} to count just these)"
     if others:
         raise InvalidArgumentError(f"column {column!r}", rule, f"reports of {others[0]}")
     if column in names:

@@ -12,6 +12,7 @@ from noutput.frames.engines import duckdb, eager, polars, spark
 from noutput.frames.labels import label
 from noutput.frames.layouts import to_long
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
+from noutput.frames.values import not_numbers
 
 if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
@@ -20,6 +21,7 @@ __all__ = ["check_columns", "check_seed", "open_frame", "privatize", "run_recipe
 
 FrameT = TypeVar("FrameT")
 _EAGER = {"PANDAS", "POLARS", "PYARROW"}
+_ANY_DICTIONARY = {"PANDAS", "PYARROW"}
 _SPARK = {"PYSPARK", "PYSPARK_CONNECT"}
 _MAX_SEED = (1 << 63) - 1
 
@@ -29,7 +31,7 @@ def privatize(
     columns: str | Sequence[str],
     *,
     mechanism: TableMechanism,
-    bounds: Bounds | None = None,
+    bounds: Bounds,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -48,8 +50,8 @@ def privatize(
         The columns with the private numbers: integers, floats or decimals.
     mechanism : TableMechanism
         What draws the reports.
-    bounds : mapping of str to Interval or pair of numbers, optional
-        The bounds of each column in its own units; [-1, 1] where none are given.
+    bounds : Interval or pair of numbers, or a mapping of column names to them
+        What values are possible, in the units of the columns: for all of them, or for each.
     keep : str or sequence of str
         Columns that are passed on as they are. **All others are left out**, and so are the index
         and the ``attrs`` of a pandas frame: the rows of the result are numbered from 0.
@@ -101,7 +103,7 @@ def privatize(
     >>> import noutput as no, pyarrow as pa
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> people = pa.table({"age": [20, 50], "town": ["A", "B"]})
-    >>> privatize(people, "age", mechanism=m, bounds={"age": (0, 120)}, keep="town").shape
+    >>> privatize(people, "age", mechanism=m, bounds=(0, 120), keep="town").shape
     (2, 2)
     """
     recipe = make_recipe(
@@ -129,7 +131,7 @@ def run_recipe(
     seed = check_seed(seed)
     opened = open_frame(frame)
     kept = column_names("keep", keep, least=0)
-    check_columns(opened.collect_schema(), recipe, kept)
+    check_columns(opened, recipe, kept)
     names = recipe.columns if recipe.layout == "long" else recipe.report_names
     wide = _privatize_wide(opened, recipe, names, kept, seed, connection)
     reports = open_frame(wide)
@@ -178,19 +180,24 @@ def _privatize_wide(
     return eager.privatize(frame, recipe, names, keep, seed)
 
 
-def check_columns(schema: Any, recipe: Recipe, keep: Sequence[str]) -> None:
+def check_columns(opened: Any, recipe: Recipe, keep: Sequence[str]) -> None:
     """Refuse missing columns, wrong types, and names that would meet in the result."""
     nw = need("narwhals", "frames")
+    schema = opened.collect_schema()
     for argument, names in (("columns", recipe.columns), ("keep", keep)):
         for name in names:
             if name not in schema:
                 raise InvalidArgumentError(argument, f"name columns of {list(schema)}", name)
     _check_clashes(recipe, keep)
+    # decided by the values: decimals of pandas, columns of nulls, and dictionaries, which hold
+    # texts in Polars and DuckDB and anything in the others
+    open_kinds: tuple[type, ...] = (nw.Object, nw.Unknown)
+    if opened.implementation.name in _ANY_DICTIONARY:
+        open_kinds += (nw.Categorical,)
     for name in recipe.columns:
         kind = schema[name]
-        # Object and Unknown are decided by the values: decimals of pandas, columns of nulls
-        if not (kind.is_numeric() or isinstance(kind, nw.Object | nw.Unknown)):
-            raise InvalidArgumentError(f"column {name!r}", "hold numbers", str(kind))
+        if not (kind.is_numeric() or isinstance(kind, open_kinds)):
+            raise not_numbers(name, kind)
 
 
 def _check_clashes(recipe: Recipe, keep: Sequence[str]) -> None:

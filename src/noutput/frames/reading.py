@@ -12,7 +12,16 @@ from typing import Any, BinaryIO, TypeAlias
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["Progress", "Source", "csv_batches", "csv_input", "parquet_batches", "source_name"]
+__all__ = [
+    "Progress",
+    "Source",
+    "check_header",
+    "csv_batches",
+    "csv_input",
+    "parquet_batches",
+    "source_name",
+    "text_numbers",
+]
 
 Progress: TypeAlias = Callable[[float], None]
 Source: TypeAlias = Path | BinaryIO
@@ -20,7 +29,8 @@ Source: TypeAlias = Path | BinaryIO
 _ROWS = 1 << 18  # rows a batch, and a row group of what is written
 BLOCK = 1 << 23  # bytes of CSV parsed at once
 _LINE = re.compile(r"Row #(\d+)")
-_VALUE = re.compile(r"invalid value '(.*)'")
+_SIZE = re.compile(r"Expected \d+ columns, got (\d+)")
+_VALUE = re.compile(r"(?:invalid value|Failed to parse string:) '(.*?)'")
 
 
 def source_name(source: Source) -> str:
@@ -67,9 +77,9 @@ def csv_input(source: Source) -> tuple[list[str], Any]:
 
     try:
         header = next(csv.reader(spell()), [])
-    except (UnicodeDecodeError, csv.Error):
-        rule = "be CSV text with a header"
-        raise InvalidArgumentError(source_name(source), rule, b"".join(lines)) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        rule = "be CSV text in UTF-8 with a header"
+        raise InvalidArgumentError(source_name(source), rule, str(error)) from None
     return header, io.BufferedReader(_Rejoined(b"".join(lines), source), BLOCK)
 
 
@@ -90,6 +100,16 @@ class _Rejoined(io.RawIOBase):
         self._head = self._head[size:]
         buffer[: len(part)] = part
         return len(part)
+
+
+def check_header(name: str, header: Sequence[str]) -> None:
+    """Refuse a file without a header, and one whose columns other signs than commas divide."""
+    if not header:
+        raise InvalidArgumentError(f"file {name!r}", "be CSV text with a header", "no text")
+    other = next((sign for sign in ";\t|" if sign in header[0]), None)
+    if len(header) == 1 and other:
+        rule = f"have commas between columns, not {other!r}"
+        raise InvalidArgumentError(f"file {name!r}", rule, header[0])
 
 
 def csv_batches(
@@ -130,11 +150,37 @@ def csv_batches(
                 if progress and size:
                     progress(stream.tell() / size)
     except pa.ArrowInvalid as error:
-        text = str(error)
-        line, value = _LINE.search(text), _VALUE.search(text)
-        place = f"file {name!r}" + (f" at line {line[1]}" if line else "")
-        rule = f"hold numbers in {list(kinds)}"
-        raise InvalidArgumentError(place, rule, value[1] if value else text) from None
+        raise _refused(name, header, kinds, str(error)) from None
+
+
+def _refused(
+    name: str, header: Sequence[str], kinds: dict[str, Any], text: str
+) -> InvalidArgumentError:
+    """Return what an error of Arrow's reader means to whoever made the file."""
+    line, value, size = _LINE.search(text), _VALUE.search(text), _SIZE.search(text)
+    place = f"file {name!r}" + (f" at line {line[1]}" if line else "")
+    if size:
+        rule = f"have {len(header)} columns, as the header"
+        return InvalidArgumentError(place, rule, int(size[1]))
+    rule = f"hold numbers in {list(kinds)}"
+    if value and value[1].lower() in ("true", "false"):
+        rule += ", 0 and 1 for truth values"
+    return InvalidArgumentError(place, rule, value[1] if value else text)
+
+
+def text_numbers(name: str, column: str, array: Any) -> Any:
+    """Return the numbers of a column of texts, as `csv_batches` does for a file of this name."""
+    pa = need("pyarrow", "frames")
+    compute = need("pyarrow.compute", "frames")
+    missing = pa.array(need("pyarrow.csv", "frames").ConvertOptions().null_values, array.type)
+    texts = compute.utf8_trim_whitespace(array)
+    given = compute.if_else(compute.is_in(texts, missing), pa.scalar(None, array.type), texts)
+    try:
+        return given.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        value = _VALUE.search(str(error))
+        rule = f"hold numbers in {[column]}"
+        raise InvalidArgumentError(f"file {name!r}", rule, value[1] if value else "") from None
 
 
 def _empty(schema: Any) -> Any:

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from noutput import _checks
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.frames.names import ATTRIBUTE, REPORT, report_name
-from noutput.interval import UNIT, Interval
+from noutput.interval import Interval, IntervalLike, as_interval
 from noutput.mechanisms import document
 from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["LAYOUTS", "Bounds", "Recipe", "column_names", "make_recipe"]
 
-Bounds: TypeAlias = Mapping[str, Interval | tuple[float, float]]
+Bounds: TypeAlias = IntervalLike | Mapping[str, IntervalLike]
 
 FORMAT = "noutput-reports"
 VERSION = 1
@@ -156,22 +156,23 @@ def column_names(name: str, value: str | Sequence[str], *, least: int = 1) -> tu
 def make_recipe(
     columns: str | Sequence[str],
     mechanism: TableMechanism,
-    bounds: Bounds | None,
+    bounds: Bounds,
     **options: Any,
 ) -> Recipe:
     """Check the arguments of `noutput.frames.privatize` and bring them together."""
     names = column_names("columns", columns)
-    given = dict(bounds or {})
-    for name in given:
+    return Recipe(mechanism, names, _intervals(names, bounds), **options)
+
+
+def _intervals(names: Sequence[str], bounds: object) -> tuple[Interval, ...]:
+    """Return the bounds of each column; one pair or Interval serves all of them."""
+    if not isinstance(bounds, Mapping):
+        return (as_interval(bounds),) * len(names)
+    for name in bounds:
         if name not in names:
             raise InvalidArgumentError("bounds", f"name columns of {list(names)}", name)
-    intervals = tuple(_interval(name, given.get(name, UNIT)) for name in names)
-    return Recipe(mechanism, names, intervals, **options)
-
-
-def _interval(name: str, value: object) -> Interval:
-    if isinstance(value, Interval):
-        return value
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
-        return Interval(value[0], value[1])
-    raise InvalidArgumentError(f"bounds[{name!r}]", "be an Interval or a pair of numbers", value)
+    for name in names:
+        if name not in bounds:
+            rule = f"have an entry for every column, {name!r} too"
+            raise InvalidArgumentError("bounds", rule, dict(bounds))
+    return tuple(as_interval(bounds[name], f"bounds[{name!r}]") for name in names)

@@ -13,6 +13,7 @@ from typing import Any
 
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
+from noutput.frames.kinds import ENDINGS, check_file, is_csv
 from noutput.frames.labels import KEY
 from noutput.frames.recipe import Recipe
 
@@ -29,7 +30,7 @@ __all__ = [
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
-def parquet_files(source: Path, engine: str, columns: Sequence[str] = ()) -> list[str]:
+def parquet_files(source: Path, columns: Sequence[str] = ()) -> list[str]:
     """Return the Parquet file, or those of the folder in the order of their names.
 
     Every engine reads these and no others. Names that start with an underscore or a dot are
@@ -38,17 +39,16 @@ def parquet_files(source: Path, engine: str, columns: Sequence[str] = ()) -> lis
     """
     if source.is_dir():
         found = sorted(path for path in source.iterdir() if path.name[0] not in "_.")
-        others = [path.name for path in found if path.suffix != ".parquet" or path.is_dir()]
+        others = [path.name for path in found if path.suffix.lower() != ".parquet" or path.is_dir()]
         if others or not found:
             rule = "hold files *.parquet, and neither folders nor other files"
             raise InvalidArgumentError("source", rule, others[0] if others else str(source))
+        for file in found:
+            check_file(file)
         files = [str(file) for file in found]
         _check_types(files, columns)
         return files
-    if not source.exists():
-        raise InvalidArgumentError("source", "be a file or a folder", str(source))
-    if source.suffix == ".csv":
-        raise InvalidArgumentError("source", f"be Parquet with the engine {engine!r}", str(source))
+    check_file(source)
     return [str(source)]
 
 
@@ -69,7 +69,7 @@ def _check_types(files: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _sidecar(path: Path) -> Path:
-    if path.suffix == ".csv":
+    if is_csv(path):
         return path.with_name(path.name + ".noutput.json")
     return path / "_noutput.json"  # readers of Parquet pass over names with an underscore
 
@@ -111,14 +111,14 @@ def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
 @contextmanager
 def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
     """Lend a file to write to; what was written appears at the target when all went well."""
-    if target.suffix not in {".parquet", ".csv"}:
+    if target.suffix.lower() not in ENDINGS:
         with new_folder(target, recipe) as folder:
             yield folder / "part-00000.parquet"
         return
     _check_new(target)
     with _partial(target) as partial:
         yield partial
-        if target.suffix == ".parquet":
+        if not is_csv(target):
             _publish(partial, target)
             return
         sidecar = _sidecar(target)
@@ -170,12 +170,13 @@ def _remove(path: Path) -> None:
 def read_recipe(source: Path) -> Recipe:
     """Return the recipe of stored reports."""
     if not source.exists():
-        raise InvalidArgumentError("source", "be a file or a folder", str(source))
-    if source.is_dir() or source.suffix == ".csv":
+        raise InvalidArgumentError("source", "be a file or a folder that exists", str(source))
+    if source.is_dir() or is_csv(source):
         sidecar = _sidecar(source)
         if not sidecar.exists():
             raise InvalidArgumentError("source", f"come with its {sidecar.name}", str(source))
-        return Recipe.from_json(sidecar.read_text(encoding="utf-8"))
+        return Recipe.from_json(sidecar.read_bytes())
+    check_file(source)
     schema = need("pyarrow.parquet", "frames").read_schema(source)
     return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
 
@@ -186,7 +187,7 @@ def check_parts(source: Path, recipe: Recipe) -> None:
         return
     read = need("pyarrow.parquet", "frames").read_schema
     known = {recipe.to_json()}
-    for file in parquet_files(source, "arrow"):
+    for file in parquet_files(source):
         for text in _recipes(read(file).metadata or {}) - known:
             if Recipe.from_json(text) != recipe:
                 rule = f"be made by the recipe in {_sidecar(source).name}"

@@ -12,6 +12,7 @@ from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames import reading, storage
 from noutput.frames.drawing import draw_reports
+from noutput.frames.kinds import check_file, is_csv
 from noutput.frames.labels import KEY
 from noutput.frames.layouts import to_long
 from noutput.frames.names import ATTRIBUTE
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from noutput.frames.reading import Progress, Source
     from noutput.frames.recipe import Recipe
 
-__all__ = ["check", "privatize", "read"]
+__all__ = ["check", "privatize", "read", "read_values"]
 
 
 def privatize(
@@ -36,27 +37,27 @@ def privatize(
     """Privatize a file, a folder or a stream of CSV into a new file or folder."""
     seed = check_seed(seed)
     with storage.new_target(target, recipe) as place:
-        results = _results(_open(source, recipe, keep, progress), recipe, keep, seed)
+        results = _results(read_values(source, recipe, keep, progress), recipe, keep, seed)
         schema = next(results).schema.with_metadata({KEY: recipe.to_json()})
-        with _writer(place, schema, target.suffix == ".csv") as writer:
+        with _writer(place, schema, is_csv(target)) as writer:
             for table in results:
                 writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
 def check(source: Path, recipe: Recipe) -> None:
     """Go over the values and refuse them as `privatize` does, without writing anything."""
-    for _ in _results(_open(source, recipe, ()), recipe, (), None):
+    for _ in _results(read_values(source, recipe, ()), recipe, (), None):
         pass
 
 
 def read(source: Path, columns: Sequence[str]) -> Iterator[Any]:
     """Yield tables with some columns of stored reports; the first one is empty."""
     pa = need("pyarrow", "frames")
-    if source.suffix == ".csv":
-        kinds = {name: pa.string() if name == ATTRIBUTE else pa.uint8() for name in columns}
+    if is_csv(source):
+        kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
         batches = reading.csv_batches(str(source), *reading.csv_input(source), kinds)
     else:
-        files = storage.parquet_files(source, "arrow", columns)
+        files = storage.parquet_files(source, columns)
         batches = reading.parquet_batches(files, columns)
     yield from map(pa.table, batches)
 
@@ -95,23 +96,27 @@ def _counted(
     return InvalidArgumentError(f"{error.name} ({others})", error.rule, error.found)
 
 
-def _open(
+def read_values(
     source: Source, recipe: Recipe, keep: Sequence[str], progress: Progress | None = None
 ) -> Iterator[Any]:
     """Yield batches of the wanted columns; the first one is empty."""
     pa = need("pyarrow", "frames")
-    if not isinstance(source, Path) or (source.suffix == ".csv" and source.is_file()):
+    if not isinstance(source, Path) or (is_csv(source) and source.is_file()):
+        if isinstance(source, Path):
+            check_file(source)
         kinds = dict.fromkeys(recipe.columns, pa.float64()) | dict.fromkeys(keep, pa.string())
         header, stream = reading.csv_input(source)
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
         name = reading.source_name(source)
+        if not set(recipe.columns) <= set(header):
+            reading.check_header(name, header)
         batches = reading.csv_batches(name, header, stream, kinds, progress)
     else:
         wanted = [*recipe.columns, *keep]
-        files = storage.parquet_files(source, "arrow", wanted)
+        files = storage.parquet_files(source, wanted)
         schema = need("pyarrow.parquet", "frames").read_schema(files[0])
         batches = reading.parquet_batches(files, wanted, progress)
-    check_columns(open_frame(schema.empty_table()).collect_schema(), recipe, keep)
+    check_columns(open_frame(schema.empty_table()), recipe, keep)
     yield from batches
 
 

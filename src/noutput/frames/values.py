@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from noutput.frames.recipe import Recipe
 
-__all__ = ["Place", "count_refused", "unit_numbers"]
+__all__ = ["Place", "count_refused", "not_numbers", "unit_numbers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,13 @@ def count_refused(recipe: Recipe, arrays: list[Any]) -> int:
     return int(np.count_nonzero(refused))
 
 
+def not_numbers(column: str, kind: object) -> InvalidArgumentError:
+    """Return the error about a column of another type."""
+    truth = str(kind).lower().startswith("bool")
+    rule = "hold numbers, 0 and 1 for truth values" if truth else "hold numbers"
+    return InvalidArgumentError(f"column {column!r}", rule, str(kind))
+
+
 def _check_range(
     column: str, numbers: NDArray[np.float64], interval: Interval, place: Place
 ) -> None:
@@ -90,8 +97,10 @@ def _check_range(
 
 
 def _floats(column: str, array: Any) -> NDArray[np.float64]:
-    """Return any numbers of Arrow as floats, null as NaN."""
+    """Return any numbers of Arrow as floats, null as NaN; a dictionary is what it holds."""
     types = need("pyarrow", "frames").types
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
     kind = array.type
     if not (
         types.is_floating(kind)
@@ -99,7 +108,7 @@ def _floats(column: str, array: Any) -> NDArray[np.float64]:
         or types.is_decimal(kind)
         or types.is_null(kind)
     ):
-        raise InvalidArgumentError(f"column {column!r}", "hold numbers", str(kind))
+        raise not_numbers(column, kind)
     floats = array if types.is_float64(kind) else array.cast("float64", safe=False)
     result: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     return result

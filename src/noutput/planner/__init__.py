@@ -13,7 +13,7 @@ from noutput.designs import catalog, design
 from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, IntervalLike, as_interval
 from noutput.planner.expectation import (
     MOST_PEOPLE,
     SCORE,
@@ -42,7 +42,7 @@ def plan(
     epsilon: float | None = None,
     people: int | None = None,
     error: float | None = None,
-    bounds: Interval = UNIT,
+    bounds: IntervalLike = UNIT,
     prior: ArrayLike | None = None,
     n_outputs: int | None = 16,
     objective: str = "worst",
@@ -59,7 +59,7 @@ def plan(
     error : float, optional
         Half the width of the 95% interval for the mean that is wanted, in the units of the
         bounds, for numbers distributed as the prior.
-    bounds : Interval
+    bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
     prior : sequence of floats, optional
         Weights of equal bins of the bounds: how people's numbers are thought to be distributed.
@@ -88,13 +88,14 @@ def plan(
     Examples
     --------
     >>> import noutput as no
-    >>> minutes = no.Interval(0, 180)
+    >>> minutes = (0, 180)
     >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes)
     >>> round(found.half_width, 2), found.bits
     (1.64, 4)
     >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes).people < 537_000
     True
     """
+    bounds = as_interval(bounds)
     weights = None if prior is None else _checks.histogram("prior", prior)
     choice = _checks.choice("objective", objective, _OBJECTIVES)
 

@@ -85,7 +85,7 @@ def _register(connection: Any, recipe: Recipe, seed: int | None) -> str:
     name = f"noutput_{digest[:24]}"
     fields = [f"c{i}" for i in range(len(recipe.columns))]
     values = dict.fromkeys(fields, "DOUBLE") | ({} if seed is None else {"row": "BIGINT"})
-    reports = connection.struct_type(dict.fromkeys(fields, "UTINYINT"))
+    reports = connection.struct_type(dict.fromkeys(fields, "INTEGER"))
     # a function of this name that exists is the same one: its name is a digest of what it does
     with suppress(duckdb.NotImplementedException):
         connection.create_function(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from noutput._extras import need
-from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_columns
+from noutput.frames.values import not_numbers
 
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe
@@ -26,8 +26,7 @@ def privatize(
         try:
             arrays.append(eager.get_column(column).to_arrow())
         except pa.lib.ArrowException:
-            kind = str(eager.schema[column])
-            raise InvalidArgumentError(f"column {column!r}", "hold numbers", kind) from None
+            raise not_numbers(column, eager.schema[column]) from None
     reports = draw_columns(recipe, pa.table(arrays, list(recipe.columns)), seed)
     add = _ADDERS[eager.implementation.name]
     return add(

@@ -36,5 +36,5 @@ def privatize(
         series = {name: pl.from_arrow(array) for name, array in zip(names, reports, strict=True)}
         return pl.DataFrame({**batch.select(*keep).to_dict(), **series})
 
-    result = {name: schema[name] for name in keep} | dict.fromkeys(names, pl.UInt8)
+    result = {name: schema[name] for name in keep} | dict.fromkeys(names, pl.Int32)
     return wanted.map_batches(draw, schema=result, streamable=True)

@@ -1,0 +1,34 @@
+"""Tables and designs from files: certified, and with the name of the file in every error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from noutput.designs import Design
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["read_table"]
+
+
+def read_table(path: Path) -> tuple[TableMechanism, Design | None]:
+    """Return the certified table of a file, and the design where it is one."""
+    from noutput.designs.document import FORMAT, load
+    from noutput.errors import InvalidArgumentError, PrivacyError
+    from noutput.mechanisms.document import MAX_LENGTH, parse
+    from noutput.mechanisms.table import TableMechanism
+
+    try:
+        with path.open("rb") as stream:
+            found = parse(stream.read(MAX_LENGTH + 1))
+        if found.get("format") == FORMAT:
+            design = load(found)
+            return design.mechanism, design
+        return TableMechanism.from_document(found), None
+    except PrivacyError:
+        raise
+    except InvalidArgumentError as error:
+        name = f"{error.name} in {str(path)!r}"
+        raise InvalidArgumentError(name, error.rule, error.found) from None
