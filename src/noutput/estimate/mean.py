@@ -14,6 +14,7 @@ from noutput.estimate.spread import smallest_noise, spread_of_inputs
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
+    from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
