@@ -58,8 +58,8 @@ release-check: $(READY)
 	$(BIN)/python -m tools.release_check
 
 # Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
-# is a small part of what the tests need.
-.venv/.%: constraints-%.txt pyproject.toml
+# is a small part of what the tests need. `__init__.py` has the version, which is installed too.
+.venv/.%: constraints-%.txt pyproject.toml src/noutput/__init__.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	if command -v uv >/dev/null 2>&1; then \
 		VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r $< && \
