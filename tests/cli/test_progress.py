@@ -28,27 +28,33 @@ class Impatient:
     def join(self) -> None: ...
 
 
-def test_the_bar_appears_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(threading, "Timer", Impatient)
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
+    return screen
+
+
+def test_the_bar_appears_on_a_terminal(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Timer", Impatient)
     with delayed_progress("Working") as bar:
         bar(0.25)
         bar(1.0)
-    assert "Working" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "Working" in terminal.getvalue()
 
 
-def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
+def test_short_work_shows_nothing(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noutput.cli.progress._PATIENCE", 3600.0)
     with delayed_progress("Working") as bar:
         bar(1.0)
-    assert "Working" not in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "Working" not in terminal.getvalue()
 
 
 def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    file = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", file)
     monkeypatch.setattr(threading, "Timer", Impatient)
     with delayed_progress("Working") as bar:
         bar(0.5)
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert file.getvalue() == ""

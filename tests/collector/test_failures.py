@@ -60,7 +60,7 @@ def import_changed(export: dict[str, bytes], change: dict[str, Any], folder: Pat
     """Return how a store refuses an export with other counts, of which it keeps nothing."""
     counts = json.loads(export["counts.json"]) | change
     with zipfile.ZipFile(folder / "bad.noutput", "w") as archive:
-        for name, content in {**export, "counts.json": json.dumps(counts)}.items():
+        for name, content in {**export, "counts.json": json.dumps(counts).encode()}.items():
             archive.writestr(name, content)
     store = open_store(str(folder / "other.db"))
     try:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from noutput.designs.bound import EPSILON_RANGE, lower_bound
+from noutput.designs.bound import lower_bound
 from noutput.errors import InvalidArgumentError
 
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        ({"epsilon": EPSILON_RANGE[1] * 2}, "epsilon"),
+        ({"epsilon": 1000.0}, "epsilon"),
         ({"epsilon": 1.0, "objective": "best"}, "objective"),
         ({"epsilon": 1.0, "prior": [1.0, 2.0]}, "prior"),
     ],
