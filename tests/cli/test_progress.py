@@ -28,15 +28,14 @@ class Impatient:
     def join(self) -> None: ...
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    screen = Terminal()
+def show_on(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Done inside each test: pytest itself puts standard error back after fixtures."""
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    return screen
 
 
-def test_the_bar_appears_on_a_terminal(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_appears_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    show_on(terminal := Terminal(), monkeypatch)
     monkeypatch.setattr(threading, "Timer", Impatient)
     with delayed_progress("Working") as bar:
         bar(0.25)
@@ -44,7 +43,8 @@ def test_the_bar_appears_on_a_terminal(terminal: Terminal, monkeypatch: pytest.M
     assert "Working" in terminal.getvalue()
 
 
-def test_short_work_shows_nothing(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    show_on(terminal := Terminal(), monkeypatch)
     monkeypatch.setattr("noutput.cli.progress._PATIENCE", 3600.0)
     with delayed_progress("Working") as bar:
         bar(1.0)
@@ -52,8 +52,7 @@ def test_short_work_shows_nothing(terminal: Terminal, monkeypatch: pytest.Monkey
 
 
 def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", file)
+    show_on(file := io.StringIO(), monkeypatch)
     monkeypatch.setattr(threading, "Timer", Impatient)
     with delayed_progress("Working") as bar:
         bar(0.5)
