@@ -5,7 +5,8 @@ READY := .venv/.all
 PYTEST := $(BIN)/python -m pytest
 
 .SECONDARY:
-.PHONY: demo test format lint types layers docs check-slow catalog bench lock clean
+.PHONY: demo test format lint types layers docs coverage check-slow catalog bench \
+	release-check lock clean
 
 demo: .venv/.demo
 	$(BIN)/noutput demo
@@ -14,6 +15,14 @@ demo: .venv/.demo
 test: $(READY) lint types layers docs
 	$(PYTEST) -n 2 -m "not slow and not spark"
 	$(PYTEST) -m "spark and not slow"
+
+# `make test` with branch coverage measured, in every process that the tests start, and held at the
+# level that pyproject.toml names. `coverage html` then shows the lines.
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(MAKE) test PYTEST="$(BIN)/coverage run -m pytest"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 check-slow: $(READY)
 	$(PYTEST) -m slow
@@ -44,9 +53,13 @@ catalog: $(READY)
 bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(PARTS)
 
+# Builds the wheel, the sdist and the npm tarball, installs each into an empty environment, uses it.
+release-check: $(READY)
+	$(BIN)/python -m tools.release_check
+
 # Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
-# is a small part of what the tests need.
-.venv/.%: constraints-%.txt pyproject.toml
+# is a small part of what the tests need. `__init__.py` has the version, which is installed too.
+.venv/.%: constraints-%.txt pyproject.toml src/noutput/__init__.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	if command -v uv >/dev/null 2>&1; then \
 		VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r $< && \
@@ -65,4 +78,4 @@ lock:
 	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
 
 clean:
-	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build htmlcov .coverage .coverage.*

@@ -51,7 +51,7 @@ def pages() -> list[str]:
         if not path.is_relative_to(ROOT / "docs" / "_build")
     ]
     names = sorted(path.relative_to(ROOT).as_posix() for path in found)
-    return ["README.md", "CONTRIBUTING.md", "clients/js/README.md", *names]
+    return ["README.md", "CONTRIBUTING.md", "SECURITY.md", "clients/js/README.md", *names]
 
 
 def blocks(page: str) -> list[Block]:

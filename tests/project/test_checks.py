@@ -1,0 +1,59 @@
+"""What runs before a commit and before a change lands is what `make` runs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def recipe(target: str) -> list[str]:
+    """The commands of a target of the Makefile, with the names of programs filled in."""
+    found = re.search(rf"^{target}:[^\n]*\n((?:\t[^\n]*\n)+)", read("Makefile"), re.MULTILINE)
+    assert found is not None, target
+    return [line.strip().replace("$(BIN)", ".venv/bin") for line in found[1].splitlines()]
+
+
+def test_the_hooks_are_what_make_lint_runs() -> None:
+    repositories = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
+    assert [repository["repo"] for repository in repositories] == ["local"]  # nothing is fetched
+    hooks = repositories[0]["hooks"]
+    assert [hook["entry"] for hook in hooks] == recipe("lint")
+    for hook in hooks:
+        assert set(hook) == {"id", "name", "entry", "language", "pass_filenames"}
+        assert hook["language"] == "system"
+        assert hook["pass_filenames"] is False
+
+
+def test_coverage_is_measured_by_the_same_tests_and_held() -> None:
+    erase, tests, combine, report = recipe("coverage")
+    assert tests == '$(MAKE) test PYTEST=".venv/bin/coverage run -m pytest"'
+    assert all(line.startswith("$(PYTEST)") for line in recipe("test"))
+    assert [line.split()[1] for line in (erase, combine, report)] == ["erase", "combine", "report"]
+    settings = tomllib.loads(read("pyproject.toml"))["tool"]["coverage"]
+    assert settings["run"]["branch"] is True
+    assert settings["report"]["fail_under"] >= 95
+    assert not {"omit", "include", "exclude_lines", "exclude_also"} & {
+        *settings["run"], *settings["report"],
+    }  # fmt: skip
+    lines = read(".ci/run").splitlines()
+    assert lines.index("make coverage") < lines.index("make check-slow")
+    assert "make test" not in lines
+
+
+def test_no_constraint_names_an_index() -> None:
+    for name in ("constraints-all.txt", "constraints-demo.txt"):
+        assert not re.search(r"^--|://", read(name), re.MULTILINE), name
+
+
+def test_editors_are_told_the_line_length_of_ruff() -> None:
+    length = tomllib.loads(read("pyproject.toml"))["tool"]["ruff"]["line-length"]
+    assert f"[*.py]\nmax_line_length = {length}\n" in read(".editorconfig")
