@@ -96,7 +96,8 @@ class MeanEstimate:
 
         Examples
         --------
-        >>> mean = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, Interval(0, 10))
+        >>> import noutput as no
+        >>> mean = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, no.Interval(0, 10))
         >>> [round(end, 2) for end in mean.interval()]
         [6.02, 7.98]
         >>> [round(end, 2) for end in mean.interval(kind="guaranteed")]

@@ -280,7 +280,14 @@ class TableMechanism:
         return moments.interpolate(unit_array(x), self._knots, self._weights / exact.SCALE)
 
     def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of each report given x (arrays broadcast)."""
+        """Return the logarithm of the probability of each report given x (arrays broadcast).
+
+        Examples
+        --------
+        >>> m = TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> np.exp(m.log_likelihood([0, 1], -1.0)).round(6).tolist()
+        [0.75, 0.25]
+        """
         numbers, indexes = np.broadcast_arrays(unit_array(x), self.cells(reports))
         rows = self.probabilities(numbers)
         result: NDArray[np.float64] = np.log(
