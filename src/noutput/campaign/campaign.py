@@ -13,7 +13,7 @@ from typing import Any
 
 from noutput import _checks
 from noutput.campaign.attribute import Attribute
-from noutput.campaign.table import CertifiedTable
+from noutput.mechanisms.certified import CertifiedTable
 from noutput.campaign.text import (
     check_instant,
     check_pattern,
@@ -32,8 +32,8 @@ GOALS = ("mean", "distribution")
 MAX_ATTRIBUTES = 64
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _KEYS = (
-    "format", "version", "id", "title", "question", "goal", "public", "opens", "closes",
-    "attributes", "table", "fingerprint",
+    "id", "title", "question", "goal", "public", "opens", "closes", "attributes", "table",
+    "fingerprint",
 )  # fmt: skip
 _ATTRIBUTE_KEYS = ("name", "unit", "lower", "upper")
 
@@ -188,12 +188,7 @@ class Campaign:
         PrivacyError
             If the table is not as private as it claims.
         """
-        found = document.parse(text)
-        if found.get("format") != FORMAT:
-            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-        if type(found.get("version")) is not int or found["version"] != VERSION:
-            raise DocumentError("version", f"be {VERSION}", found.get("version"))
-        _check_keys("document", found, _KEYS)
+        found = document.read(text, FORMAT, VERSION, _KEYS)
         if not isinstance(found["table"], dict):
             raise DocumentError("table", "be a JSON object", type(found["table"]).__name__)
         campaign = cls(
@@ -218,11 +213,6 @@ def _canonical_text(text: str) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-def _check_keys(name: str, found: dict[str, Any], keys: tuple[str, ...]) -> None:
-    if set(found) != set(keys):
-        raise DocumentError(name, f"have the keys {sorted(keys)}", sorted(found))
-
-
 def _read_attributes(value: object) -> tuple[Attribute, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_ATTRIBUTES:
         rule = f"be a list of 1 to {MAX_ATTRIBUTES} entries"
@@ -231,7 +221,9 @@ def _read_attributes(value: object) -> tuple[Attribute, ...]:
     for index, entry in enumerate(value):
         if not isinstance(entry, dict):
             raise DocumentError(f"attributes[{index}]", "be a JSON object", entry)
-        _check_keys(f"attributes[{index}]", entry, _ATTRIBUTE_KEYS)
+        if set(entry) != set(_ATTRIBUTE_KEYS):
+            rule = f"have the keys {sorted(_ATTRIBUTE_KEYS)}"
+            raise DocumentError(f"attributes[{index}]", rule, sorted(entry))
         try:
             result.append(Attribute(**entry))
         except InvalidArgumentError as error:

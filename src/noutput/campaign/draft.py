@@ -15,7 +15,7 @@ from noutput.campaign.campaign import Campaign
 from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from noutput.campaign.table import CertifiedTable
+    from noutput.mechanisms.certified import CertifiedTable
 
 __all__ = ["Recipe"]
 

@@ -37,7 +37,6 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     """
     import noutput
     from noutput.campaign.recipe import Recipe
-    from noutput.campaign.table import CertifiedTable
     from noutput.errors import DocumentError
 
     target = output or file.with_suffix(".json")
@@ -49,7 +48,7 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
         raise DocumentError("file", "be UTF-8", wrong) from None
     recipe = Recipe.from_toml(text)
     found = noutput.design(**recipe.design)
-    campaign = recipe.campaign(CertifiedTable.from_json(found.mechanism.to_json()))
+    campaign = recipe.campaign(found.mechanism.plain)
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
         raise click.UsageError(

@@ -1,29 +1,39 @@
-r"""The table that a device draws from: certified in whole numbers, without numpy."""
+r"""Table of whole numbers that is certified at construction, in plain Python."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
-from dataclasses import dataclass, field
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any
 
 from noutput import _checks
-from noutput.errors import InvalidArgumentError, PrivacyError
+from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
 from noutput.mechanisms import document, exact
 
-__all__ = ["CertifiedTable"]
+__all__ = ["MAX_KNOTS", "MAX_OUTPUTS", "CertifiedTable", "dump", "fingerprint_of", "row_means"]
 
+FORMAT = "noutput-table"
+VERSION = 1
+MAX_OUTPUTS = 256
+MAX_KNOTS = 4096
+_KEYS = ("epsilon", "scale", "outputs", "knots", "weights", "fingerprint")
 _MEAN_TOLERANCE = 1e-9
+_LARGEST_OUTPUT = 1e100  # squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedTable:
-    r"""What `TableMechanism` is, for a device: plain tuples, one number at a time.
+    r"""A mechanism with finitely many outputs, as plain tuples: what a device draws from.
 
-    Both classes accept the same documents, have the same fingerprint for the same table, and
-    turn the same 64-bit word into the same output.
+    It is the core of `TableMechanism`, which adds arrays and moments: certificate, fingerprint,
+    draw and document of both are this class's own.
 
     Parameters
     ----------
@@ -32,7 +42,7 @@ class CertifiedTable:
     outputs : tuple of N increasing floats
         The value that each output stands for; 2 <= N <= 256.
     knots : tuple of K increasing floats from -1 to 1
-        The mean output of every row.
+        The mean output of every row, up to 1e-9.
     weights : tuple of K tuples of N whole numbers
         Every row adds up to :math:`2^{32}`.
 
@@ -46,8 +56,10 @@ class CertifiedTable:
     Guarantees
     ----------
     Every object of this class is :math:`\epsilon`-locally differentially private for all real
-    inputs: the constructor has proven :math:`\max_k w_{k,i} \le e^\epsilon \min_k w_{k,i}` for
-    every output in whole-number arithmetic, whoever wrote the table.
+    inputs, whoever wrote the table. Whatever the input, a report is drawn from one of the K rows,
+    so its distribution is a mixture of rows; and the constructor has proven
+    :math:`\max_k w_{k,i} \le e^\epsilon \min_k w_{k,i}` for every output i in whole-number
+    arithmetic (`noutput.mechanisms.exact.certify`). The object cannot be changed afterwards.
 
     Examples
     --------
@@ -75,31 +87,47 @@ class CertifiedTable:
     outputs: tuple[float, ...]
     knots: tuple[float, ...]
     weights: tuple[tuple[int, ...], ...]
-    _thresholds: tuple[tuple[int, ...], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         set_part = object.__setattr__
         set_part(self, "epsilon", _checks.positive("epsilon", self.epsilon))
-        outputs = _increasing("outputs", self.outputs, 2, document.MAX_OUTPUTS)
-        set_part(self, "outputs", tuple(value + 0.0 for value in outputs))  # no negative zero
-        set_part(self, "weights", _rows(self.weights, len(outputs)))
-        knots = _increasing("knots", self.knots, 2, document.MAX_KNOTS)
-        set_part(self, "knots", tuple(value + 0.0 for value in knots))
-        set_part(self, "_thresholds", tuple(tuple(accumulate(row)) for row in self.weights))
+        set_part(self, "outputs", _outputs(self.outputs))
+        set_part(self, "weights", _rows(self.weights, len(self.outputs)))
         self.certify(self.epsilon)
-        self._check_knots()
+        means = row_means(self.outputs, self.weights)
+        set_part(self, "knots", _knots(self.knots, means))
 
-    def _check_knots(self) -> None:
-        if len(self.knots) != len(self.weights):
-            rule = f"have {len(self.weights)} entries, one a row of weights"
-            raise InvalidArgumentError("knots", rule, len(self.knots))
-        if self.knots[0] != -1.0 or self.knots[-1] != 1.0:
-            raise InvalidArgumentError("knots", "reach from -1 to 1", self.knots)
-        for index, (knot, row) in enumerate(zip(self.knots, self.weights, strict=True)):
-            mean = sum(map(mul, self.outputs, row)) / exact.SCALE
-            if not abs(mean - knot) <= _MEAN_TOLERANCE:
-                rule = f"be the mean output of its row, {mean}"
-                raise InvalidArgumentError(f"knots[{index}]", rule, knot)
+    @classmethod
+    def from_rows(
+        cls,
+        epsilon: float,
+        outputs: Sequence[float],
+        weights: Sequence[Sequence[int]],
+        knots: Sequence[float] | None = None,
+    ) -> CertifiedTable:
+        """Return the table of these rows; its first and last knot are moved to -1 and 1.
+
+        Parameters
+        ----------
+        epsilon, outputs, weights
+            As in the constructor.
+        knots : sequence of K floats, optional
+            The mean outputs of the rows if not given. Ends that are off by more than 1e-9 stay
+            where they are, and the constructor refuses them.
+
+        Examples
+        --------
+        >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+        >>> CertifiedTable.from_rows(1.1, (-2.0, 2.0 + 1e-10), rows).knots
+        (-1.0, 1.0)
+        """
+        values = _outputs(outputs)
+        rows = _rows(weights, len(values))
+        places = list(row_means(values, rows) if knots is None else knots)
+        for index, end in ((0, -1.0), (-1, 1.0)):
+            if places and abs(places[index] - end) <= _MEAN_TOLERANCE:
+                places[index] = end
+        return cls(epsilon, values, tuple(places), rows)
 
     def certify(self, epsilon: float) -> None:
         r"""Raise `PrivacyError` unless the table is :math:`\epsilon`-private for this epsilon.
@@ -124,6 +152,10 @@ class CertifiedTable:
     def _smallest(self) -> tuple[int, ...]:
         return tuple(map(min, zip(*self.weights, strict=True)))
 
+    @cached_property
+    def _thresholds(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(accumulate(row)) for row in self.weights)
+
     @property
     def n_outputs(self) -> int:
         """How many different outputs there are."""
@@ -136,11 +168,16 @@ class CertifiedTable:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical form: that of the equal `TableMechanism`."""
-        return document.fingerprint_of(self.epsilon, self.outputs, self.knots, self.weights)
+        """SHA-256 of the canonical form that `fingerprint_of` describes."""
+        return fingerprint_of(self.epsilon, self.outputs, self.knots, self.weights)
 
     def privacy_loss(self) -> float:
-        """Return the exact loss, rounded up; it is never above `epsilon`."""
+        r"""Return the exact loss :math:`\max_i \ln(\max_k w_{k,i} / \min_k w_{k,i})`, rounded up.
+
+        Guarantees
+        ----------
+        The result is a proven upper bound of the loss and never above `epsilon`.
+        """
         return exact.privacy_loss(self._largest, self._smallest)
 
     def draw(self, x: float, word: int) -> int:
@@ -158,14 +195,9 @@ class CertifiedTable:
         return exact.draw(self.knots, self._thresholds, x, secrets.randbits(64))
 
     def to_json(self) -> str:
-        """Return the table as a JSON document, as `TableMechanism.to_json` does."""
-        return document.dump(
-            epsilon=self.epsilon,
-            outputs=list(self.outputs),
-            knots=list(self.knots),
-            weights=[list(row) for row in self.weights],
-            fingerprint=self.fingerprint,
-        )
+        """Return the table as a JSON document with a format version and its fingerprint."""
+        parts = (self.epsilon, self.outputs, self.knots, self.weights)
+        return dump(*parts, fingerprint=self.fingerprint)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> CertifiedTable:
@@ -184,10 +216,21 @@ class CertifiedTable:
     @classmethod
     def from_document(cls, found: dict[str, Any]) -> CertifiedTable:
         """Read a table from parsed JSON, as `from_json` does from text."""
-        parts = document.load(found, document.MAX_OUTPUTS, document.MAX_KNOTS)
-        rows = tuple(tuple(row) for row in parts.weights)
-        table = cls(parts.epsilon, tuple(parts.outputs), tuple(parts.knots), rows)
-        document.check_fingerprint(parts, table.fingerprint)
+        document.read(found, FORMAT, VERSION, _KEYS)
+        if type(found["scale"]) is not int or found["scale"] != exact.SCALE:
+            raise DocumentError("scale", f"be {exact.SCALE}", found["scale"])
+        rows = document.entries("weights", found["weights"], MAX_KNOTS)
+        table = cls(
+            document.number("epsilon", found["epsilon"]),
+            tuple(document.numbers("outputs", found["outputs"], MAX_OUTPUTS)),
+            tuple(document.numbers("knots", found["knots"], MAX_KNOTS)),
+            tuple(
+                tuple(document.entries(f"weights[{k}]", row, MAX_OUTPUTS))
+                for k, row in enumerate(rows)
+            ),
+        )
+        if found["fingerprint"] != table.fingerprint:
+            raise DocumentError("fingerprint", f"be {table.fingerprint}", found["fingerprint"])
         return table
 
     def __eq__(self, other: object) -> bool:
@@ -203,27 +246,113 @@ class CertifiedTable:
         return type(self), (self.epsilon, self.outputs, self.knots, self.weights)
 
 
-def _increasing(name: str, values: tuple[float, ...], low: int, high: int) -> tuple[float, ...]:
-    result = tuple(_checks.finite(f"{name}[{i}]", value) for i, value in enumerate(values))
-    if not low <= len(result) <= high:
-        raise InvalidArgumentError(name, f"have from {low} to {high} entries", len(result))
-    for pair in pairwise(result):
-        if not pair[0] < pair[1]:
-            raise InvalidArgumentError(name, "increase from entry to entry", list(pair))
+def row_means(outputs: Sequence[float], weights: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    """Return the mean output of every row: exact in whole numbers, then rounded once."""
+    ratios = [value.as_integer_ratio() for value in outputs]
+    unit = max(denominator for _, denominator in ratios)  # all are powers of two
+    wholes = [numerator * (unit // denominator) for numerator, denominator in ratios]
+    total = unit << exact.SCALE_BITS
+    return tuple(sum(map(mul, wholes, row)) / total for row in weights)
+
+
+def dump(
+    epsilon: float,
+    outputs: Sequence[float],
+    knots: Sequence[float],
+    weights: Sequence[Sequence[int]],
+    *,
+    fingerprint: str,
+) -> str:
+    """Write the parts of a table as a document, one row of weights per line."""
+    rows = ",\n  ".join(json.dumps(row) for row in weights)
+    return (
+        "{\n"
+        f' "format": "{FORMAT}",\n'
+        f' "version": {VERSION},\n'
+        f' "epsilon": {json.dumps(epsilon)},\n'
+        f' "scale": {exact.SCALE},\n'
+        f' "outputs": {json.dumps(outputs)},\n'
+        f' "knots": {json.dumps(knots)},\n'
+        f' "weights": [\n  {rows}\n ],\n'
+        f' "fingerprint": "{fingerprint}"\n'
+        "}\n"
+    )
+
+
+def fingerprint_of(
+    epsilon: float,
+    outputs: Sequence[float],
+    knots: Sequence[float],
+    weights: Sequence[Sequence[int]],
+) -> str:
+    """Return the SHA-256 of the canonical form of a table, as 64 hexadecimal digits.
+
+    Notes
+    -----
+    The canonical form is the ASCII text ``noutput-table 1`` and a line feed, then in
+    little-endian order: epsilon (float64), N and K (uint32), outputs and knots (float64),
+    weights row by row (uint32).
+    """
+    size = len(outputs)
+    parts = [
+        b"noutput-table 1\n",
+        struct.pack("<dII", epsilon, size, len(weights)),
+        struct.pack(f"<{size}d", *outputs),
+        struct.pack(f"<{len(knots)}d", *knots),
+    ]
+    parts += [struct.pack(f"<{size}I", *row) for row in weights]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _outputs(values: Sequence[float]) -> tuple[float, ...]:
+    if not 2 <= len(values) <= MAX_OUTPUTS:
+        rule = f"have from 2 to {MAX_OUTPUTS} entries"
+        raise InvalidArgumentError("outputs", rule, len(values))
+    result = _increasing("outputs", values)
+    if max(-result[0], result[-1]) > _LARGEST_OUTPUT:
+        rule = f"lie between -{_LARGEST_OUTPUT:g} and {_LARGEST_OUTPUT:g}"
+        raise InvalidArgumentError("outputs", rule, result)
     return result
 
 
-def _rows(rows: tuple[tuple[int, ...], ...], size: int) -> tuple[tuple[int, ...], ...]:
-    result = tuple(tuple(row) for row in rows)
-    if not 2 <= len(result) <= document.MAX_KNOTS:
-        rule = f"have from 2 to {document.MAX_KNOTS} rows"
-        raise InvalidArgumentError("weights", rule, len(result))
-    for k, row in enumerate(result):
-        if len(row) != size:
-            raise InvalidArgumentError(f"weights[{k}]", f"have {size} entries", len(row))
-        if set(map(type, row)) != {int} or not 1 <= min(row) <= max(row) < exact.SCALE:
-            for i, weight in enumerate(row):
-                _checks.whole(f"weights[{k}][{i}]", weight, 1, exact.SCALE - 1)
-        if sum(row) != exact.SCALE:
-            raise InvalidArgumentError(f"weights[{k}]", f"add up to {exact.SCALE}", sum(row))
+def _rows(rows: Sequence[Sequence[int]], size: int) -> tuple[tuple[int, ...], ...]:
+    if not 2 <= len(rows) <= MAX_KNOTS:
+        raise InvalidArgumentError("weights", f"have from 2 to {MAX_KNOTS} rows", len(rows))
+    return tuple(_row(f"weights[{k}]", tuple(row), size) for k, row in enumerate(rows))
+
+
+def _row(name: str, row: tuple[int, ...], size: int) -> tuple[int, ...]:
+    if len(row) != size:
+        raise InvalidArgumentError(name, f"have {size} entries", len(row))
+    if set(map(type, row)) != {int} or not 1 <= min(row) <= max(row) < exact.SCALE:
+        # numbers of other types overflow where the certificate shifts them
+        row = tuple(
+            _checks.whole(f"{name}[{i}]", weight, 1, exact.SCALE - 1) for i, weight in enumerate(row)
+        )
+    if sum(row) != exact.SCALE:
+        raise InvalidArgumentError(name, f"add up to {exact.SCALE}", sum(row))
+    return row
+
+
+def _knots(values: Sequence[float], means: Sequence[float]) -> tuple[float, ...]:
+    if len(values) != len(means):
+        rule = f"have {len(means)} entries, one per row of weights"
+        raise InvalidArgumentError("knots", rule, len(values))
+    result = _increasing("knots", values)
+    for index, (knot, mean) in enumerate(zip(result, means, strict=True)):
+        if not abs(mean - knot) <= _MEAN_TOLERANCE:
+            rule = f"be the mean output of its row, {mean}"
+            raise InvalidArgumentError(f"knots[{index}]", rule, knot)
+    if (result[0], result[-1]) != (-1.0, 1.0):
+        raise InvalidArgumentError("knots", "reach from -1 to 1", (result[0], result[-1]))
+    return result
+
+
+def _increasing(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    result = tuple(  # without negative zeros
+        _checks.finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values)
+    )
+    for pair in pairwise(result):
+        if not pair[0] < pair[1]:
+            raise InvalidArgumentError(name, "increase from entry to entry", pair)
     return result
