@@ -9,11 +9,9 @@ import struct
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from noutput import _checks
 from noutput.campaign.attribute import Attribute
-from noutput.mechanisms.certified import CertifiedTable
 from noutput.campaign.text import (
     check_instant,
     check_pattern,
@@ -23,6 +21,7 @@ from noutput.campaign.text import (
 )
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
+from noutput.mechanisms.certified import CertifiedTable
 
 __all__ = ["FORMAT", "GOALS", "MAX_ATTRIBUTES", "VERSION", "Campaign"]
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -89,13 +89,23 @@ class CertifiedTable:
     weights: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
+        self._fill(self.epsilon, self.outputs, self.weights, lambda _: self.knots)
+
+    def _fill(
+        self,
+        epsilon: float,
+        outputs: Sequence[float],
+        weights: Sequence[Sequence[int]],
+        place_knots: Callable[[Sequence[float]], Sequence[float]],
+    ) -> None:
+        """Check and set all parts; `place_knots` gets the means of the rows."""
         set_part = object.__setattr__
-        set_part(self, "epsilon", _checks.positive("epsilon", self.epsilon))
-        set_part(self, "outputs", _outputs(self.outputs))
-        set_part(self, "weights", _rows(self.weights, len(self.outputs)))
+        set_part(self, "epsilon", _checks.positive("epsilon", epsilon))
+        set_part(self, "outputs", _outputs(outputs))
+        set_part(self, "weights", _rows(weights, len(self.outputs)))
         self.certify(self.epsilon)
         means = row_means(self.outputs, self.weights)
-        set_part(self, "knots", _knots(self.knots, means))
+        set_part(self, "knots", _knots(place_knots(means), means))
 
     @classmethod
     def from_rows(
@@ -121,13 +131,17 @@ class CertifiedTable:
         >>> CertifiedTable.from_rows(1.1, (-2.0, 2.0 + 1e-10), rows).knots
         (-1.0, 1.0)
         """
-        values = _outputs(outputs)
-        rows = _rows(weights, len(values))
-        places = list(row_means(values, rows) if knots is None else knots)
-        for index, end in ((0, -1.0), (-1, 1.0)):
-            if places and abs(places[index] - end) <= _MEAN_TOLERANCE:
-                places[index] = end
-        return cls(epsilon, values, tuple(places), rows)
+
+        def place_knots(means: Sequence[float]) -> Sequence[float]:
+            places = list(means if knots is None else knots)
+            for index, end in ((0, -1.0), (-1, 1.0)):
+                if places and abs(places[index] - end) <= _MEAN_TOLERANCE:
+                    places[index] = end
+            return places
+
+        table = cls.__new__(cls)
+        cls._fill(table, epsilon, outputs, weights, place_knots)
+        return table
 
     def certify(self, epsilon: float) -> None:
         r"""Raise `PrivacyError` unless the table is :math:`\epsilon`-private for this epsilon.
@@ -324,10 +338,11 @@ def _rows(rows: Sequence[Sequence[int]], size: int) -> tuple[tuple[int, ...], ..
 def _row(name: str, row: tuple[int, ...], size: int) -> tuple[int, ...]:
     if len(row) != size:
         raise InvalidArgumentError(name, f"have {size} entries", len(row))
-    if set(map(type, row)) != {int} or not 1 <= min(row) <= max(row) < exact.SCALE:
+    if set(map(type, row)) != {int} or min(row) < 1 or max(row) >= exact.SCALE:
         # numbers of other types overflow where the certificate shifts them
         row = tuple(
-            _checks.whole(f"{name}[{i}]", weight, 1, exact.SCALE - 1) for i, weight in enumerate(row)
+            _checks.whole(f"{name}[{i}]", weight, 1, exact.SCALE - 1)
+            for i, weight in enumerate(row)
         )
     if sum(row) != exact.SCALE:
         raise InvalidArgumentError(name, f"add up to {exact.SCALE}", sum(row))

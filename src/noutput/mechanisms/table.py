@@ -118,13 +118,13 @@ class TableMechanism:
     def of(cls, plain: CertifiedTable) -> TableMechanism:
         """Return the mechanism of a certified table; no document is written or read."""
         mechanism = cls.__new__(cls)
-        mechanism._wrap(plain)
+        cls._wrap(mechanism, plain)
         return mechanism
 
     def _wrap(self, plain: CertifiedTable) -> None:
-        self._outputs = _freeze(np.array(plain.outputs))
-        self._knots = _freeze(np.array(plain.knots))
-        self._weights = _freeze(np.array(plain.weights, np.int64))
+        self._outputs = _frozen(plain.outputs, np.float64)
+        self._knots = _frozen(plain.knots, np.float64)
+        self._weights = _frozen(plain.weights, np.int64)
         self._plain = plain
 
     @property
@@ -375,9 +375,10 @@ def _refuse(name: str) -> NoReturn:
     raise AttributeError(f"a TableMechanism cannot be changed: {name!r}")
 
 
-def _freeze(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+def _frozen(values: ArrayLike, dtype: type[_Scalar]) -> NDArray[_Scalar]:
     """Copy into memory that cannot be made writable again."""
-    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
+    array = np.array(values, dtype)
+    return np.frombuffer(array.tobytes(), dtype).reshape(array.shape)
 
 
 def _rows(weights: ArrayLike) -> list[list[int]]:
