@@ -1,4 +1,4 @@
-r"""From real probabilities to a certified table of whole numbers.
+r"""Quantization: from real probabilities to a certified table of whole numbers.
 
 Notes
 -----

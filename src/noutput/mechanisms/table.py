@@ -207,28 +207,19 @@ class TableMechanism:
         clip: bool = False,
         threads: int = 1,
     ) -> NDArray[np.uint8] | int:
-        """Turn private numbers into reports.
+        """Turn private numbers into reports: see `Mechanism.privatize`.
 
         Parameters
         ----------
-        x : float or array of floats
-            Numbers in [-1, 1], in any shape.
-        rng : numpy Generator, optional
-            For reproducible simulation. By default the randomness is secure.
-        clip : bool
-            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
+        x, rng, clip
+            As for every mechanism.
         threads : int
             How many threads share the work on an array; the reports do not depend on it.
 
         Returns
         -------
         int, or array of uint8 of the same shape as x
-            Indexes into `outputs`.
-
-        Guarantees
-        ----------
-        The i-th number uses the i-th 64-bit word of a stream that serves nothing else. Without
-        `rng` this is the keystream of AES-256 under a fresh key from the operating system.
+            Indexes into `outputs`. The i-th number uses the i-th 64-bit word.
         """
         if isinstance(x, float | int | np.number):
             sampling.check_threads(threads)
@@ -316,13 +307,7 @@ class TableMechanism:
         return moments.largest_variance(self._knots, self._second_moments)
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
-        """Return the variance averaged over a histogram of inputs.
-
-        Parameters
-        ----------
-        prior : sequence of floats, optional
-            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
-        """
+        """Return the variance averaged over a histogram of inputs: see `Mechanism`."""
         bins = _checks.histogram("prior", [1.0] if prior is None else prior)
         return moments.average_variance(self._knots, self._second_moments, bins)
 
