@@ -89,6 +89,11 @@ def test_weights_of_numpy_are_certified_as_whole_numbers() -> None:
         CertifiedTable(1.0, (-2.0, 2.0), (-1.0, 1.0), rows)
 
 
+def test_only_a_certified_table_becomes_a_mechanism() -> None:
+    with pytest.raises(InvalidArgumentError, match="plain must be a CertifiedTable"):
+        TableMechanism.of(json.loads(example_table(SHAPES[0]).to_json()))
+
+
 def test_it_cannot_be_changed() -> None:
     table = example_table(SHAPES[0])
     with pytest.raises(FrozenInstanceError):

@@ -177,16 +177,7 @@ class Campaign:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Campaign:
-        """Read a campaign from JSON; its table is certified before it is returned.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the text is not such a document (then a DocumentError), a part of it breaks a
-            rule, or a fingerprint does not match.
-        PrivacyError
-            If the table is not as private as it claims.
-        """
+        """Read a campaign from JSON, and certify its table; errors are `CertifiedTable.from_json`'s."""
         found = document.read(text, FORMAT, VERSION, _KEYS)
         if not isinstance(found["table"], dict):
             raise DocumentError("table", "be a JSON object", type(found["table"]).__name__)

@@ -42,10 +42,8 @@ class TableMechanism:
 
     Raises
     ------
-    PrivacyError
-        If some output is more than :math:`e^\epsilon` times as likely at one knot as at another.
-    InvalidArgumentError
-        If the parts do not make a table.
+    PrivacyError, InvalidArgumentError
+        As `CertifiedTable` does.
 
     Notes
     -----
@@ -117,6 +115,8 @@ class TableMechanism:
     @classmethod
     def of(cls, plain: CertifiedTable) -> TableMechanism:
         """Return the mechanism of a certified table; no document is written or read."""
+        if not isinstance(plain, CertifiedTable):
+            raise InvalidArgumentError("plain", "be a CertifiedTable", type(plain).__name__)
         mechanism = cls.__new__(cls)
         cls._wrap(mechanism, plain)
         return mechanism
