@@ -177,7 +177,7 @@ class Campaign:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Campaign:
-        """Read a campaign from JSON, and certify its table; errors are `CertifiedTable.from_json`'s."""
+        """Read a campaign from JSON, and certify its table; errors as in `CertifiedTable`."""
         found = document.read(text, FORMAT, VERSION, _KEYS)
         if not isinstance(found["table"], dict):
             raise DocumentError("table", "be a JSON object", type(found["table"]).__name__)
