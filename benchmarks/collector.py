@@ -21,7 +21,6 @@ from benchmarks.measure import Case
 from noutput.campaign.attribute import Attribute
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.packed import HEADER_BYTES
-from noutput.campaign.table import CertifiedTable
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE
 from tests.tables import window_table
 
@@ -56,7 +55,7 @@ uvicorn.Server(config).run(sockets=[listener])
 
 def make_campaign() -> Campaign:
     """Return a public campaign with a table of 16 outputs."""
-    table = CertifiedTable.from_json(window_table(1.0, 16, 33, 0.4).to_json())
+    table = window_table(1.0, 16, 33, 0.4).plain
     return Campaign(
         id="load", title="Load", question="How many?", table=table, public=True,
         attributes=(Attribute("number", "", 0, 1),),

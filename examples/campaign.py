@@ -46,7 +46,7 @@ def make_campaign() -> Campaign:
         title="Commute",
         question="How many minutes was your way to work today?",
         attributes=(Attribute("commute", "minutes", MINUTES.lower, MINUTES.upper),),
-        table=CertifiedTable.from_json(table.to_json()),
+        table=table.plain,
         opens=datetime(2026, 1, 1, tzinfo=UTC),
         closes=datetime(2100, 1, 1, tzinfo=UTC),
         public=True,

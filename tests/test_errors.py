@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from noutput import DocumentError, InvalidArgumentError
-from noutput.campaign.recipe import Recipe
+from noutput.campaign.draft import CampaignDraft
 
 
 def test_messages_of_parsers_are_shown_whole() -> None:
@@ -23,4 +23,4 @@ def test_long_texts_are_cut_between_words() -> None:
 
 def test_broken_toml_is_told_with_its_line() -> None:
     with pytest.raises(DocumentError, match=r"at line 2, column \d+\)'$"):
-        Recipe.from_toml('id = "a"\ntitle = "b" question = "c"\n')
+        CampaignDraft.from_toml('id = "a"\ntitle = "b" question = "c"\n')

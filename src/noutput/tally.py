@@ -25,7 +25,7 @@ FORMAT = "noutput-tally"
 VERSION = 1
 _NEEDED = ("cells", "n_cells", "fingerprint")
 _CHUNK = 1 << 16  # reports counted at once
-_KEYS = {"format", "version", "fingerprint", "counts"}
+_KEYS = ("fingerprint", "counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Tally:
     fingerprint : str
         The fingerprint of the mechanism.
     counts : sequence of int
-        One count an output, of any size: whole numbers of Python, never rounded.
+        One count per output, of any size: whole numbers of Python, never rounded.
 
     Examples
     --------
@@ -166,13 +166,7 @@ class Tally:
         DocumentError
             If the text is not such a document.
         """
-        found = document.parse(text)
-        if found.get("format") != FORMAT:
-            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-        if type(found.get("version")) is not int or found["version"] != VERSION:
-            raise DocumentError("version", f"be {VERSION}", found.get("version"))
-        if set(found) != _KEYS:
-            raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
+        found = document.read(text, FORMAT, VERSION, _KEYS)
         if not isinstance(found["fingerprint"], str):
             raise DocumentError("fingerprint", "be a string", found["fingerprint"])
         counts = found["counts"]

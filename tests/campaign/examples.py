@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC).timestamp()
 
 
 def example_table(shape: tuple[float, int, int, float]) -> CertifiedTable:
-    return CertifiedTable.from_json(window_table(*shape).to_json())
+    return window_table(*shape).plain
 
 
 def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # noqa: A002

@@ -9,7 +9,7 @@ from typing import Any
 
 from noutput.campaign import CertifiedTable
 from noutput.errors import PrivacyError
-from noutput.mechanisms import document, exact
+from noutput.mechanisms import certified, exact
 from tests.campaign.examples import SHAPES, example_table
 
 Document = dict[str, Any]
@@ -20,13 +20,8 @@ def table_document(
     epsilon: float, outputs: list[float], knots: list[float], weights: Rows
 ) -> Document:
     """Return a table document with the right fingerprint, whatever its content."""
-    text = document.dump(
-        epsilon=epsilon,
-        outputs=outputs,
-        knots=knots,
-        weights=weights,
-        fingerprint=document.fingerprint_of(epsilon, outputs, knots, weights),
-    )
+    parts = (epsilon, outputs, knots, weights)
+    text = certified.dump(*parts, fingerprint=certified.fingerprint_of(*parts))
     result: Document = json.loads(text)
     return result
 

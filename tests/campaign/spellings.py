@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from noutput.campaign import Campaign
-from noutput.mechanisms import document
+from noutput.mechanisms.certified import fingerprint_of
 
 Document = dict[str, Any]
 _NUMBER = re.compile(r"(?<![\w.\"-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.\"])")
@@ -22,7 +22,7 @@ def signed(found: Document) -> Document:
     """Return a document with the right fingerprints, whatever its content."""
     table = found["table"]
     parts = (table["epsilon"], table["outputs"], table["knots"], table["weights"])
-    table = {**table, "fingerprint": document.fingerprint_of(*parts)}
+    table = {**table, "fingerprint": fingerprint_of(*parts)}
     pieces = [b"noutput-campaign 1\n"]
     pieces += [_text(found[key]) for key in ("id", "title", "question", "goal", "opens", "closes")]
     pieces.append(struct.pack("<BI", found["public"], len(found["attributes"])))

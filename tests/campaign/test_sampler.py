@@ -23,7 +23,7 @@ CHANCE = 1e-9  # of a false alarm: the randomness is the operating system's
 
 
 def expected(campaign: Campaign, value: float, total: int) -> NDArray[np.float64]:
-    mechanism = TableMechanism.from_json(campaign.table.to_json())
+    mechanism = TableMechanism.of(campaign.table)
     chances = mechanism.probabilities(campaign.attributes[0].to_unit(value))
     return np.asarray(chances / chances.sum() * total)
 

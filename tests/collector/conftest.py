@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noutput.campaign import Attribute, Campaign, CertifiedTable
+from noutput.campaign import Attribute, Campaign
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
 from tests.collector.postgresql import PostgresqlServer, binaries
@@ -22,7 +22,7 @@ def make_campaign(name: str = "commute", *, public: bool = False, outputs: int =
             Attribute("minutes", "min", 0, 180), Attribute("rides", "", 0, 10),
             Attribute("cost", "USD", 0, 50),
         ),
-        table=CertifiedTable.from_json(window_table(2.0, outputs, 7, 0.4).to_json()),
+        table=window_table(2.0, outputs, 7, 0.4).plain,
         opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ def seeded_reports(
     campaign: Campaign, people: Population, rng: np.random.Generator
 ) -> list[Report]:
     """Draw a report of everybody from a seed."""
-    mechanism = TableMechanism.from_json(campaign.table.to_json())
+    mechanism = TableMechanism.of(campaign.table)
     places = rng.integers(0, len(campaign.attributes), len(people))
     units = np.empty(len(people))
     for place, each in enumerate(campaign.attributes):

@@ -115,5 +115,5 @@ def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.
 
 
 def test_the_table_is_the_same_for_estimates(campaign: Campaign) -> None:
-    mechanism = TableMechanism.from_json(campaign.table.to_json())
+    mechanism = TableMechanism.of(campaign.table)
     assert mechanism.fingerprint == campaign.table.fingerprint

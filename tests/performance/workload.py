@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noutput.campaign.table import CertifiedTable
 from noutput.estimate.em import maximize
 from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
@@ -37,7 +36,7 @@ def example_table() -> TableMechanism:
 def make_actions() -> dict[str, Callable[[], object]]:
     """Return the actions by name; "floor" is what the others are compared with."""
     table = example_table()
-    device = CertifiedTable.from_json(table.to_json())
+    device = table.plain
     rng = np.random.default_rng(1)
     x = rng.uniform(-1.0, 1.0, SIZE)
     numbers = np.empty(SIZE)

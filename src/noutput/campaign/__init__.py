@@ -15,7 +15,7 @@ from noutput.campaign.client import Client, draw_report
 from noutput.campaign.ledger import Ledger
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
-from noutput.campaign.table import CertifiedTable
+from noutput.mechanisms.certified import CertifiedTable
 
 if TYPE_CHECKING:
     from noutput.campaign.delivery import Receipt, Route, fetch_campaign, send_batch, send_report

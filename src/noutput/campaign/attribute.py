@@ -1,4 +1,4 @@
-"""One number that a campaign asks for, and its way to [-1, 1]."""
+"""Attribute: a number that a campaign asks for, and its map to [-1, 1]."""
 
 from __future__ import annotations
 

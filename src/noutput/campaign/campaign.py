@@ -9,11 +9,9 @@ import struct
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from noutput import _checks
 from noutput.campaign.attribute import Attribute
-from noutput.campaign.table import CertifiedTable
 from noutput.campaign.text import (
     check_instant,
     check_pattern,
@@ -23,6 +21,7 @@ from noutput.campaign.text import (
 )
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
+from noutput.mechanisms.certified import CertifiedTable
 
 __all__ = ["FORMAT", "GOALS", "MAX_ATTRIBUTES", "VERSION", "Campaign"]
 
@@ -32,8 +31,8 @@ GOALS = ("mean", "distribution")
 MAX_ATTRIBUTES = 64
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _KEYS = (
-    "format", "version", "id", "title", "question", "goal", "public", "opens", "closes",
-    "attributes", "table", "fingerprint",
+    "id", "title", "question", "goal", "public", "opens", "closes", "attributes", "table",
+    "fingerprint",
 )  # fmt: skip
 _ATTRIBUTE_KEYS = ("name", "unit", "lower", "upper")
 
@@ -178,22 +177,8 @@ class Campaign:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Campaign:
-        """Read a campaign from JSON; its table is certified before it is returned.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the text is not such a document (then a DocumentError), a part of it breaks a
-            rule, or a fingerprint does not match.
-        PrivacyError
-            If the table is not as private as it claims.
-        """
-        found = document.parse(text)
-        if found.get("format") != FORMAT:
-            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-        if type(found.get("version")) is not int or found["version"] != VERSION:
-            raise DocumentError("version", f"be {VERSION}", found.get("version"))
-        _check_keys("document", found, _KEYS)
+        """Read a campaign from JSON, and certify its table; errors as in `CertifiedTable`."""
+        found = document.read(text, FORMAT, VERSION, _KEYS)
         if not isinstance(found["table"], dict):
             raise DocumentError("table", "be a JSON object", type(found["table"]).__name__)
         campaign = cls(
@@ -218,11 +203,6 @@ def _canonical_text(text: str) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-def _check_keys(name: str, found: dict[str, Any], keys: tuple[str, ...]) -> None:
-    if set(found) != set(keys):
-        raise DocumentError(name, f"have the keys {sorted(keys)}", sorted(found))
-
-
 def _read_attributes(value: object) -> tuple[Attribute, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_ATTRIBUTES:
         rule = f"be a list of 1 to {MAX_ATTRIBUTES} entries"
@@ -231,7 +211,9 @@ def _read_attributes(value: object) -> tuple[Attribute, ...]:
     for index, entry in enumerate(value):
         if not isinstance(entry, dict):
             raise DocumentError(f"attributes[{index}]", "be a JSON object", entry)
-        _check_keys(f"attributes[{index}]", entry, _ATTRIBUTE_KEYS)
+        if set(entry) != set(_ATTRIBUTE_KEYS):
+            rule = f"have the keys {sorted(_ATTRIBUTE_KEYS)}"
+            raise DocumentError(f"attributes[{index}]", rule, sorted(entry))
         try:
             result.append(Attribute(**entry))
         except InvalidArgumentError as error:

@@ -1,4 +1,4 @@
-"""Answering a campaign: verify, draw, remember."""
+"""Client of a campaign: verify, draw, remember."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's own memory of what was answered: one SQLite file on the device."""
+"""Ledger of what a person has answered: one SQLite file on the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches as packed bytes: 16 bytes an id and a few bits an answer.
+"""Batches as packed bytes: 16 bytes per id and a few bits per answer.
 
 `open_packed` checks a batch as a whole and leaves its columns where they are, for a collector
 that counts many reports at once; `decode_packed` reads every report.
@@ -38,7 +38,7 @@ class PackedBatch:
     attribute_bits, output_bits : int
         The width of the two parts of an answer.
     ids : memoryview
-        16 bytes a report.
+        16 bytes per report.
     answers : memoryview
         The answers as a stream of bits, the first in the highest bit of the first byte. Each
         is the attribute's place followed by the output.

@@ -1,4 +1,4 @@
-"""What a person allows, whatever a campaign asks for."""
+"""Policy: what a person allows, whatever a campaign asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector may answer instead of counting: the problem documents of the wire format."""
+"""Problem documents (RFC 9457) of the wire format: what a collector answers instead of counting."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from noutput.errors import DocumentError
 
-__all__ = ["PROBLEMS", "URN", "Problem", "WireError"]
+__all__ = ["PROBLEMS", "URN", "ProblemKind", "WireError"]
 
 URN = "urn:noutput:problem:"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProblemKind:
     """One kind of problem document (RFC 9457).
 
     Parameters
@@ -38,18 +38,20 @@ class Problem:
 PROBLEMS = {
     problem.name: problem
     for problem in (
-        Problem("malformed-body", 400, "The body is not what its content type promises."),
-        Problem("unknown-campaign", 404, "There is no campaign of this id."),
-        Problem("request-timeout", 408, "The request took too long to arrive."),
-        Problem("wrong-fingerprint", 409, "The report answers another version of the campaign."),
-        Problem("campaign-not-open", 403, "The campaign is not open now."),
-        Problem("body-too-large", 413, "The body is larger than its content type allows."),
-        Problem("unsupported-media-type", 415, "The content type is none of the wire format."),
-        Problem("unknown-attribute", 422, "The campaign has no such attribute."),
-        Problem("unknown-output", 422, "The campaign's table has no such output."),
-        Problem("repeated-id", 422, "Two reports of the batch have the same id."),
-        Problem("too-many-requests", 429, "Too many requests; see Retry-After."),
-        Problem("unavailable", 503, "The collector cannot count now; see Retry-After."),
+        ProblemKind("malformed-body", 400, "The body is not what its content type promises."),
+        ProblemKind("unknown-campaign", 404, "There is no campaign of this id."),
+        ProblemKind("request-timeout", 408, "The request took too long to arrive."),
+        ProblemKind(
+            "wrong-fingerprint", 409, "The report answers another version of the campaign."
+        ),
+        ProblemKind("campaign-not-open", 403, "The campaign is not open now."),
+        ProblemKind("body-too-large", 413, "The body is larger than its content type allows."),
+        ProblemKind("unsupported-media-type", 415, "The content type is none of the wire format."),
+        ProblemKind("unknown-attribute", 422, "The campaign has no such attribute."),
+        ProblemKind("unknown-output", 422, "The campaign's table has no such output."),
+        ProblemKind("repeated-id", 422, "Two reports of the batch have the same id."),
+        ProblemKind("too-many-requests", 429, "Too many requests; see Retry-After."),
+        ProblemKind("unavailable", 503, "The collector cannot count now; see Retry-After."),
     )
 }
 
@@ -60,7 +62,7 @@ class WireError(DocumentError):
     Parameters
     ----------
     problem : str
-        The name of the `Problem` that the collector answers with.
+        The name of the `ProblemKind` that the collector answers with.
     name, rule, found
         As in `InvalidArgumentError`.
     """

@@ -36,8 +36,7 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     optional.
     """
     import noutput
-    from noutput.campaign.recipe import Recipe
-    from noutput.campaign.table import CertifiedTable
+    from noutput.campaign.draft import CampaignDraft
     from noutput.errors import DocumentError
 
     target = output or file.with_suffix(".json")
@@ -47,9 +46,9 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     except UnicodeDecodeError as error:
         wrong = f"byte {error.object[error.start]:#x} at place {error.start}"
         raise DocumentError("file", "be UTF-8", wrong) from None
-    recipe = Recipe.from_toml(text)
-    found = noutput.design(**recipe.design)
-    campaign = recipe.campaign(CertifiedTable.from_json(found.mechanism.to_json()))
+    draft = CampaignDraft.from_toml(text)
+    found = noutput.design(**draft.design)
+    campaign = draft.campaign(found.mechanism.plain)
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
         raise click.UsageError(

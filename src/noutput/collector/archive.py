@@ -25,7 +25,7 @@ __all__ = ["back_up", "check_export", "export_campaign", "import_campaign"]
 
 FORMAT = "noutput-export"
 VERSION = 1
-_KEYS = {"format", "version", "created", "closed", "counts"}
+_KEYS = ("created", "closed", "counts")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _PIECE = 1 << 20
 _LONGEST_ENTRY = 1 << 25
@@ -140,11 +140,9 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _read_content(text: bytes, campaign: Campaign) -> dict[str, Any]:
-    found = document.parse(text)
-    if found.get("format") != FORMAT or found.get("version") != VERSION:
-        raise DocumentError(_COUNTS, f"be a {FORMAT} of version {VERSION}", found.get("version"))
-    if set(found) != _KEYS or not isinstance(found["counts"], dict):
-        raise DocumentError(_COUNTS, f"have the keys {sorted(_KEYS)}", sorted(found))
+    found = document.read(text, FORMAT, VERSION, _KEYS)
+    if not isinstance(found["counts"], dict):
+        raise DocumentError("counts", "be a JSON object", found["counts"])
     parse_instant("created", found["created"])
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])

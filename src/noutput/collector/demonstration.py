@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from noutput.campaign import Attribute, Campaign, CertifiedTable
+from noutput.campaign import Attribute, Campaign
 from noutput.collector.clock import system_clock
 from noutput.collector.limits import Limits
 from noutput.collector.server import Options, Running, running
@@ -121,7 +121,7 @@ def demonstrate(
             title="Commute",
             question="How many minutes was your way to work today?",
             attributes=(Attribute(_NAME, "minutes", bounds.lower, bounds.upper),),
-            table=CertifiedTable.from_json(mechanism.to_json()),
+            table=mechanism.plain,
             opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,

@@ -51,7 +51,7 @@ class Entry:
     @cached_property
     def mechanism(self) -> TableMechanism:
         """The table as the estimates want it."""
-        return TableMechanism.from_json(self.campaign.table.to_json())
+        return TableMechanism.of(self.campaign.table)
 
 
 class Directory:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import PROBLEMS as WIRE_PROBLEMS
-from noutput.campaign.problems import Problem, WireError
+from noutput.campaign.problems import ProblemKind, WireError
 from noutput.campaign.wire import PROBLEM_TYPE
 
 if TYPE_CHECKING:
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 __all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "render"]
 
-PROBLEMS: dict[str, Problem] = {
+PROBLEMS: dict[str, ProblemKind] = {
     **WIRE_PROBLEMS,
     **{
         problem.name: problem
         for problem in (
-            Problem("bad-request", 400, "The request is not valid HTTP."),
-            Problem("token-required", 401, "A token is needed, and a valid one."),
-            Problem("token-not-sufficient", 403, "The token does not allow this."),
-            Problem("not-found", 404, "There is nothing at this address."),
-            Problem("unknown-token", 404, "There is no token of this id."),
-            Problem("method-not-allowed", 405, "The address does not know this method."),
-            Problem("campaign-exists", 409, "Another campaign has this id."),
-            Problem("invalid-campaign", 422, "The document is not a campaign that is private."),
-            Problem("invalid-parameter", 422, "A parameter breaks its rule."),
-            Problem("head-too-large", 431, "The head of the request is too large."),
-            Problem("internal-error", 500, "The collector made a mistake."),
+            ProblemKind("bad-request", 400, "The request is not valid HTTP."),
+            ProblemKind("token-required", 401, "A token is needed, and a valid one."),
+            ProblemKind("token-not-sufficient", 403, "The token does not allow this."),
+            ProblemKind("not-found", 404, "There is nothing at this address."),
+            ProblemKind("unknown-token", 404, "There is no token of this id."),
+            ProblemKind("method-not-allowed", 405, "The address does not know this method."),
+            ProblemKind("campaign-exists", 409, "Another campaign has this id."),
+            ProblemKind("invalid-campaign", 422, "The document is not a campaign that is private."),
+            ProblemKind("invalid-parameter", 422, "A parameter breaks its rule."),
+            ProblemKind("head-too-large", 431, "The head of the request is too large."),
+            ProblemKind("internal-error", 500, "The collector made a mistake."),
         )
     },
 }
@@ -66,7 +66,7 @@ class ProblemError(Exception):
         return cls(error.problem.name, str(error), headers)
 
 
-def render(problem: Problem, detail: str) -> bytes:
+def render(problem: ProblemKind, detail: str) -> bytes:
     """Return a problem document as JSON."""
     content = {
         "type": problem.type,

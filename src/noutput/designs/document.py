@@ -17,10 +17,10 @@ __all__ = ["FORMAT", "VERSION", "dump", "dump_parts", "load", "load_shipped"]
 
 FORMAT = "noutput-design"
 VERSION = 1
-_KEYS = {
-    "format", "version", "method", "objective", "prior", "iterations", "converged", "value",
-    "lower_bound", "certificate", "mechanism",
-}  # fmt: skip
+_KEYS = (
+    "method", "objective", "prior", "iterations", "converged", "value", "lower_bound",
+    "certificate", "mechanism",
+)  # fmt: skip
 _PROOF_KEYS = ("inputs", "lambdas", "nus", "mus")
 _MOST_INPUTS = 4096
 _METHODS = ("optimal", "numerical", "analytical", "trained")
@@ -87,13 +87,7 @@ def load(text: object, *, trusted: bool = False) -> Design:
     PrivacyError
         If the table is not private.
     """
-    found: dict[str, Any] = text if isinstance(text, dict) else table_document.parse(text)
-    if found.get("format") != FORMAT:
-        raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-    if type(found.get("version")) is not int or found["version"] != VERSION:
-        raise DocumentError("version", f"be {VERSION}", found.get("version"))
-    if set(found) != _KEYS:
-        raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
+    found = table_document.read(text, FORMAT, VERSION, _KEYS)
     if not isinstance(found["mechanism"], dict):
         raise DocumentError("mechanism", "be a table", found["mechanism"])
     mechanism = TableMechanism.from_document(found["mechanism"])

@@ -22,7 +22,7 @@ FORMAT = "noutput-reports"
 VERSION = 1
 LAYOUTS = ("wide", "long")
 _FLAGS = ("clip", "skip_missing", "one_per_row", "secure")
-_KEYS = {"format", "version", "mechanism", "columns", "layout", *_FLAGS}
+_KEYS = ("mechanism", "columns", "layout", *_FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,8 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str | bytes) -> Recipe:
         """Read a recipe; its mechanism is certified before anything is returned."""
-        found = document.parse(text)
-        if found.get("format") != FORMAT:
-            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-        if type(found.get("version")) is not int or found["version"] != VERSION:
-            raise DocumentError("version", f"be {VERSION}", found.get("version"))
-        if set(found) != _KEYS:
-            raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
-        mechanism = TableMechanism.from_json(json.dumps(found["mechanism"]))
+        found = document.read(text, FORMAT, VERSION, _KEYS)
+        mechanism = TableMechanism.from_document(found["mechanism"])
         bounds = _read_columns(found["columns"])
         flags = {name: found[name] for name in _FLAGS}
         columns, intervals = tuple(bounds), tuple(bounds.values())

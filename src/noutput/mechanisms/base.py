@@ -1,4 +1,4 @@
-"""What every mechanism offers, whatever its reports look like."""
+"""Protocols of mechanisms: what each of them offers, whatever its reports look like."""
 
 from __future__ import annotations
 
@@ -39,7 +39,31 @@ class Mechanism(Protocol):
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> Any:
-        """Turn private numbers into reports, one for each."""
+        """Turn private numbers into reports, one per number.
+
+        Parameters
+        ----------
+        x : float or array of floats
+            Numbers in [-1, 1], in any shape.
+        rng : numpy Generator, optional
+            For reproducible simulation. By default the randomness is secure.
+        clip : bool
+            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
+
+        Returns
+        -------
+        report, or array of reports of the same shape as x
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an entry of x is NaN, no number, or (without `clip`) outside [-1, 1].
+
+        Guarantees
+        ----------
+        The words that draw a report serve nothing else. Without `rng` they are the keystream of
+        AES-256 under a fresh key from the operating system.
+        """
 
     def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the number that each report stands for."""
@@ -54,7 +78,13 @@ class Mechanism(Protocol):
         """Return the largest variance over all inputs."""
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
-        """Return the variance averaged over a histogram of inputs; uniform if not given."""
+        """Return the variance averaged over a histogram of inputs.
+
+        Parameters
+        ----------
+        prior : sequence of floats, optional
+            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
+        """
 
 
 @runtime_checkable
@@ -103,7 +133,13 @@ class Channel(Mechanism, Protocol):
         """Return inputs of which the row of `probabilities` of every other one is a mixture."""
 
     def transition(self, bins: int = 64) -> NDArray[np.float64]:
-        """Return P(cell | x uniform in a bin), of shape (bins, cells)."""
+        """Return P(cell | x uniform in a bin), of shape (bins, cells).
+
+        Parameters
+        ----------
+        bins : int
+            How many equal bins of [-1, 1] the inputs fall into.
+        """
 
 
 def check_channel(mechanism: object, *parts: str) -> None:

@@ -86,7 +86,7 @@ class FrequencyOracle(ABC):
 
         Parameters
         ----------
-        counts : sequence of floats, one a bin
+        counts : sequence of floats, one per bin
             How many reports name each bin.
         n_reports : int
             How many reports there are.
@@ -116,11 +116,5 @@ class FrequencyOracle(ABC):
         return float(self._variances.max())
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
-        """Return the variance averaged over a histogram of inputs.
-
-        Parameters
-        ----------
-        prior : sequence of floats, optional
-            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
-        """
+        """Return the variance averaged over a histogram of inputs: see `Mechanism`."""
         return average(self._variances, prior)

@@ -71,7 +71,7 @@ class DirectEncoding(FrequencyOracle):
 
     @property
     def n_cells(self) -> int:
-        """How many cells reports are counted in: one a bin."""
+        """How many cells reports are counted in: one per bin."""
         return self.bins
 
     @property
@@ -107,21 +107,9 @@ class DirectEncoding(FrequencyOracle):
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> NDArray[np.uint16]:
-        """Turn private numbers into indexes of bins.
+        """Turn private numbers into indexes of bins (uint16): see `Mechanism.privatize`.
 
-        Parameters
-        ----------
-        x : float or array of floats
-            Numbers in [-1, 1], in any shape.
-        rng : numpy Generator, optional
-            For reproducible simulation. By default the randomness is secure.
-        clip : bool
-            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
-
-        Returns
-        -------
-        array of uint16 of the same shape as x
-            The i-th number uses the lower half of the i-th random word.
+        The i-th number uses the lower half of the i-th random word.
         """
         return sampling.report(x, rng, self._draw, np.dtype(np.uint16), clip=clip)
 
@@ -164,7 +152,7 @@ class DirectEncoding(FrequencyOracle):
         return np.log(np.where(own, *self._shares))
 
     def corners(self) -> NDArray[np.float64]:
-        """Return inputs whose rows of `probabilities` are all there are: one a bin."""
+        """Return inputs whose rows of `probabilities` are all there are: one per bin."""
         return middles(self.bins)
 
     def transition(self, bins: int = 64) -> NDArray[np.float64]:

@@ -1,98 +1,16 @@
-"""Tables as JSON documents, read with suspicion: a document may come from a stranger."""
+"""JSON documents, read with suspicion: one may come from a stranger."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from noutput.errors import DocumentError
-from noutput.mechanisms.exact import SCALE
 
-__all__ = [
-    "FORMAT",
-    "MAX_KNOTS",
-    "MAX_OUTPUTS",
-    "VERSION",
-    "TableParts",
-    "check_fingerprint",
-    "dump",
-    "fingerprint_of",
-    "load",
-    "number",
-    "numbers",
-    "parse",
-]
+__all__ = ["MAX_LENGTH", "entries", "number", "numbers", "parse", "read"]
 
-FORMAT = "noutput-table"
-VERSION = 1
-MAX_OUTPUTS = 256
-MAX_KNOTS = 4096
 MAX_LENGTH = 1 << 24  # characters; the largest table takes less
-_KEYS = {"format", "version", "epsilon", "scale", "outputs", "knots", "weights", "fingerprint"}
-
-
-@dataclass(frozen=True, slots=True)
-class TableParts:
-    """What a document says, with the right types; nothing is certified yet."""
-
-    epsilon: float
-    outputs: list[float]
-    knots: list[float]
-    weights: list[list[int]]
-    fingerprint: str
-
-
-def dump(
-    *,
-    epsilon: float,
-    outputs: list[float],
-    knots: list[float],
-    weights: list[list[int]],
-    fingerprint: str,
-) -> str:
-    """Write a table, one row of weights a line."""
-    rows = ",\n  ".join(json.dumps(row) for row in weights)
-    return (
-        "{\n"
-        f' "format": "{FORMAT}",\n'
-        f' "version": {VERSION},\n'
-        f' "epsilon": {json.dumps(epsilon)},\n'
-        f' "scale": {SCALE},\n'
-        f' "outputs": {json.dumps(outputs)},\n'
-        f' "knots": {json.dumps(knots)},\n'
-        f' "weights": [\n  {rows}\n ],\n'
-        f' "fingerprint": "{fingerprint}"\n'
-        "}\n"
-    )
-
-
-def fingerprint_of(
-    epsilon: float,
-    outputs: Sequence[float],
-    knots: Sequence[float],
-    weights: Sequence[Sequence[int]],
-) -> str:
-    """Return the SHA-256 of the canonical form of a table, as 64 hexadecimal digits.
-
-    Notes
-    -----
-    The canonical form is the ASCII text ``noutput-table 1`` and a line feed, then in
-    little-endian order: epsilon (float64), N and K (uint32), outputs and knots (float64),
-    weights row by row (uint32).
-    """
-    size = len(outputs)
-    parts = [
-        b"noutput-table 1\n",
-        struct.pack("<dII", epsilon, size, len(weights)),
-        struct.pack(f"<{size}d", *outputs),
-        struct.pack(f"<{len(knots)}d", *knots),
-    ]
-    parts += [struct.pack(f"<{size}I", *row) for row in weights]
-    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -131,35 +49,39 @@ def parse(text: object) -> dict[str, Any]:
     return value
 
 
-def load(found: dict[str, Any], max_outputs: int, max_knots: int) -> TableParts:
-    """Read the parts of a table; every entry has the right type and a sane size."""
-    if found.get("format") != FORMAT:
-        raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-    if type(found.get("version")) is not int or found["version"] != VERSION:
-        raise DocumentError("version", f"be {VERSION}", found.get("version"))
-    if set(found) != _KEYS:
-        raise DocumentError("document", f"have the keys {sorted(_KEYS)}", sorted(found))
-    if type(found["scale"]) is not int or found["scale"] != SCALE:
-        raise DocumentError("scale", f"be {SCALE}", found["scale"])
-    if not isinstance(found["fingerprint"], str):
-        raise DocumentError("fingerprint", "be a string", found["fingerprint"])
-    rows = _list("weights", found["weights"], max_knots)
-    return TableParts(
-        epsilon=number("epsilon", found["epsilon"]),
-        outputs=numbers("outputs", found["outputs"], max_outputs),
-        knots=numbers("knots", found["knots"], max_knots),
-        weights=[_wholes(f"weights[{k}]", row, max_outputs) for k, row in enumerate(rows)],
-        fingerprint=found["fingerprint"],
-    )
+def read(source: object, name: str, version: int, keys: Iterable[str]) -> dict[str, Any]:
+    """Read a document and check its header: the format, the version and the set of keys.
+
+    Parameters
+    ----------
+    source : str, bytes or dict
+        The text of the document, or what `parse` made of it.
+    name : str
+        The format, such as "noutput-table".
+    version : int
+    keys : iterable of str
+        All keys but "format" and "version".
+
+    Examples
+    --------
+    >>> read('{"format": "noutput-tally", "version": 2}', "noutput-tally", 1, ["counts"])
+    Traceback (most recent call last):
+        ...
+    noutput.errors.DocumentError: version must be 1; found 2
+    """
+    found: dict[str, Any] = source if isinstance(source, dict) else parse(source)
+    if found.get("format") != name:
+        raise DocumentError("format", f"be {name!r}", found.get("format"))
+    if type(found.get("version")) is not int or found["version"] != version:
+        raise DocumentError("version", f"be {version}", found.get("version"))
+    known = {"format", "version", *keys}
+    if set(found) != known:
+        raise DocumentError("document", f"have the keys {sorted(known)}", sorted(found))
+    return found
 
 
-def check_fingerprint(parts: TableParts, fingerprint: str) -> None:
-    """Refuse a document whose fingerprint is not that of its content."""
-    if parts.fingerprint != fingerprint:
-        raise DocumentError("fingerprint", f"be {fingerprint}", parts.fingerprint)
-
-
-def _list(name: str, value: object, most: int) -> list[Any]:
+def entries(name: str, value: object, most: int) -> list[Any]:
+    """Return a list of at most `most` entries of a document."""
     if not isinstance(value, list):
         raise DocumentError(name, "be a list", value)
     if len(value) > most:
@@ -179,13 +101,5 @@ def number(name: str, value: object) -> float:
 
 def numbers(name: str, value: object, most: int) -> list[float]:
     """Return a list of at most `most` numbers of the document."""
-    entries = _list(name, value, most)
-    return [number(f"{name}[{index}]", entry) for index, entry in enumerate(entries)]
-
-
-def _wholes(name: str, value: object, most: int) -> list[int]:
-    row = _list(name, value, most)
-    for index, entry in enumerate(row):
-        if type(entry) is not int or not 0 <= entry <= SCALE:
-            raise DocumentError(f"{name}[{index}]", f"be a whole number up to {SCALE}", entry)
-    return row
+    found = enumerate(entries(name, value, most))
+    return [number(f"{name}[{index}]", entry) for index, entry in found]

@@ -1,4 +1,4 @@
-r"""Duchi's mechanism: one bit a report."""
+r"""Duchi's mechanism: one bit per report."""
 
 from __future__ import annotations
 

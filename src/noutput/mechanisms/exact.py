@@ -6,7 +6,7 @@ floating-point operation takes part in the decision whether a table is private.
 Notes
 -----
 A table gives every knot :math:`x_k` a row of whole-number weights that add up to
-:math:`S = 2^{32}`. An input selects one of its two neighbouring rows at random, so for every
+:math:`S = 2^{32}`. An input selects one of its two neighboring rows at random, so for every
 real :math:`x` the distribution of the output is a mixture of rows, and
 
 .. math:: \frac{P(i \mid x)}{P(i \mid x')}
@@ -140,7 +140,7 @@ def draw(knots: Sequence[float], thresholds: Sequence[Sequence[int]], x: float, 
 
     Notes
     -----
-    The upper 32 bits round `x` to one of its neighbouring knots so that the mean is right, the
+    The upper 32 bits round `x` to one of its neighboring knots so that the mean is right, the
     lower 32 bits select an output of that knot's row. Whatever row the first step selects, the
     report is a draw from a certified row: only the lower bits matter for privacy.
 

@@ -142,22 +142,10 @@ class Hybrid:
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> NDArray[np.void]:
-        """Turn private numbers into reports.
+        """Turn private numbers into records: see `Mechanism.privatize`.
 
-        Parameters
-        ----------
-        x : float or array of floats
-            Numbers in [-1, 1], in any shape.
-        rng : numpy Generator, optional
-            For reproducible simulation. By default the randomness is secure.
-        clip : bool
-            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
-
-        Returns
-        -------
-        record, or array of records of the same shape as x
-            Fields ``part`` and ``value``. The i-th number uses the words 2i (lower half: which
-            part; upper half: which position of the window) and 2i + 1 (the report).
+        The fields are ``part`` and ``value``. The i-th number uses the words 2i (lower half: which
+        part; upper half: which position of the window) and 2i + 1 (the report).
         """
         return sampling.report(x, rng, self._draw, REPORT, clip=clip, words_each=2)
 
@@ -198,13 +186,7 @@ class Hybrid:
         return float(self.variance(grid.peaks(bend)).max())
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
-        """Return the variance averaged over a histogram of inputs.
-
-        Parameters
-        ----------
-        prior : sequence of floats, optional
-            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
-        """
+        """Return the variance averaged over a histogram of inputs: see `Mechanism`."""
         share = self.piecewise_share
         parts = self.duchi.average_variance(prior), self.piecewise.average_variance(prior)
         return (1.0 - share) * parts[0] + share * parts[1]
@@ -266,12 +248,7 @@ class Hybrid:
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         """Return P(cell | x uniform in a bin), of shape (bins, 2 + output_bins).
 
-        Parameters
-        ----------
-        bins : int
-            How many equal bins of [-1, 1] the inputs fall into.
-        output_bins : int
-            How many equal bins Piecewise reports fall into.
+        Piecewise reports fall into `output_bins` equal bins.
         """
         return self._side_by_side(
             self.duchi.transition(bins), self.piecewise.transition(bins, output_bins)

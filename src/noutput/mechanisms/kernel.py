@@ -86,7 +86,7 @@ class TableKernel:
         return result
 
     def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Round every number to a neighbouring knot."""
+        """Round every number to a neighboring knot."""
         if self._cell_steps > _MOST_STEPS:
             cell = np.searchsorted(self._knots, x, side="right").astype(np.int64, copy=False)
             cell -= 1

@@ -1,4 +1,4 @@
-r"""From real probabilities to a certified table of whole numbers.
+r"""Quantization: from real probabilities to a certified table of whole numbers.
 
 Notes
 -----
@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from noutput import _checks
 from noutput.errors import DesignError, InvalidArgumentError
+from noutput.mechanisms.certified import row_means
 from noutput.mechanisms.exact import SCALE, exponential_floor
 from noutput.mechanisms.moments import largest_variance
-from noutput.mechanisms.table import TableMechanism, row_means
+from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["quantize"]
 
@@ -79,7 +80,7 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
     if symmetric:
         _mirror(weights, rows, low, high)
     stretched = _stretch(values, weights)
-    means = row_means(stretched, weights)
+    means = np.array(row_means(stretched.tolist(), weights.tolist()))
     keep = _distinct(means)
     table = TableMechanism(epsilon, stretched, weights[keep], means[keep])
     before = largest_variance(rows[keep] @ values, rows[keep] @ values**2)
@@ -180,7 +181,7 @@ def _round_symmetric_row(row: Floats, low: Wholes, high: Wholes) -> Wholes:
 def _stretch(outputs: Floats, weights: Wholes) -> Floats:
     """Shift and stretch the outputs so that the outer rows have mean -1 and 1."""
     for _ in range(2):  # the second pass removes the rounding of the first
-        first, last = row_means(outputs, weights[[0, -1]])
+        first, last = row_means(outputs.tolist(), weights[[0, -1]].tolist())
         if not last - first > 1e-6:
             raise DesignError("the first and the last row of probabilities coincide")
         middle = 0.0 if first == -last else (first + last) / 2.0

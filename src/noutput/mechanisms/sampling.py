@@ -1,4 +1,4 @@
-"""What every sampler shares: checked inputs, bounded memory, words in a fixed order, threads."""
+"""Sampling loop of all mechanisms: checked inputs, chunks, words in a fixed order, threads."""
 
 from __future__ import annotations
 

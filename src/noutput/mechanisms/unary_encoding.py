@@ -1,4 +1,4 @@
-r"""Unary encoding, optimized and symmetric: one random bit a bin of [-1, 1]."""
+r"""Unary encoding, optimized and symmetric: one random bit per bin of [-1, 1]."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["UnaryEncoding", "oue", "sue"]
 
 @dataclass(frozen=True)
 class UnaryEncoding(FrequencyOracle):
-    r"""Unary encoding: a report has one bit a bin, each drawn on its own.
+    r"""Unary encoding: a report has one bit per bin, each drawn on its own.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class UnaryEncoding(FrequencyOracle):
 
     @property
     def bits(self) -> int:
-        """How many bits a report needs: one a bin."""
+        """How many bits a report needs: one per bin."""
         return self.bins
 
     def privacy_loss(self) -> float:
@@ -92,22 +92,10 @@ class UnaryEncoding(FrequencyOracle):
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> NDArray[np.uint8]:
-        """Turn private numbers into packed bits.
+        """Turn private numbers into packed bits: see `Mechanism.privatize`.
 
-        Parameters
-        ----------
-        x : float or array of floats
-            Numbers in [-1, 1], in any shape.
-        rng : numpy Generator, optional
-            For reproducible simulation. By default the randomness is secure.
-        clip : bool
-            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
-
-        Returns
-        -------
-        array of uint8 of shape ``x.shape + (ceil(bins / 8),)``
-            Bit ``v % 8`` of byte ``v // 8`` belongs to bin v. Every number uses
-            ``ceil(bins / 2)`` words of its own: 32 bits for each bit.
+        Reports are bytes (uint8) in rows of ``ceil(bins / 8)``; bit ``v % 8`` of byte ``v // 8``
+        belongs to bin v. Every number uses ``ceil(bins / 2)`` words of its own: 32 bits per bit.
         """
         return sampling.report(
             x, rng, self._draw, np.dtype(np.uint8), clip=clip,

@@ -218,22 +218,10 @@ class WindowMechanism:
     def privatize(
         self, x: ArrayLike, rng: np.random.Generator | None = None, *, clip: bool = False
     ) -> NDArray[np.float64]:
-        """Turn private numbers into reports.
+        """Turn private numbers into points of the grid: see `Mechanism.privatize`.
 
-        Parameters
-        ----------
-        x : float or array of floats
-            Numbers in [-1, 1], in any shape.
-        rng : numpy Generator, optional
-            For reproducible simulation. By default the randomness is secure.
-        clip : bool
-            Move numbers outside [-1, 1] to the nearer end instead of refusing them.
-
-        Returns
-        -------
-        float, or array of floats of the same shape as x
-            Points of the grid between -reach and reach. The i-th number uses the words 2i (which
-            position) and 2i + 1 (which point).
+        Reports are floats between -reach and reach. The i-th number uses the words 2i (which
+        position) and 2i + 1 (which point).
         """
         return sampling.report(x, rng, self._draw, np.dtype(np.float64), clip=clip, words_each=2)
 
@@ -260,13 +248,7 @@ class WindowMechanism:
         return self.grid.worst_variance()
 
     def average_variance(self, prior: ArrayLike | None = None) -> float:
-        """Return the variance averaged over a histogram of inputs.
-
-        Parameters
-        ----------
-        prior : sequence of floats, optional
-            Weights of equal bins of [-1, 1], uniform within a bin. Uniform if not given.
-        """
+        """Return the variance averaged over a histogram of inputs: see `Mechanism`."""
         bins = _checks.histogram("prior", [1.0] if prior is None else prior)
         return self.grid.average_variance(bins, mean_square(bins))
 
@@ -314,12 +296,7 @@ class WindowMechanism:
     def transition(self, bins: int = 64, output_bins: int = OUTPUT_BINS) -> NDArray[np.float64]:
         r"""Return P(report in output bin | x uniform in a bin), of shape (bins, output_bins).
 
-        Parameters
-        ----------
-        bins : int
-            How many equal bins of [-1, 1] the inputs fall into.
-        output_bins : int
-            How many equal bins the reports fall into.
+        Reports fall into `output_bins` equal bins from -reach to reach.
         """
         inputs = np.linspace(-1.0, 1.0, _checks.whole("bins", bins, 1, _MOST_BINS) + 1)
         return self.grid.mean_masses(self._bounds(output_bins), inputs)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from noutput.campaign import Attribute, Campaign, CertifiedTable, draw_report
+from noutput.campaign import Attribute, Campaign, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
@@ -187,7 +187,7 @@ def hostile_campaign() -> Campaign:
             Attribute("a" * 64, "</script><svg/onload=1>", -1e15, 1e15),
             Attribute("b", "", 1e-9, 2e-9), Attribute("c", "=1+1", 1e6, 1e6 + 1),
         ),
-        table=CertifiedTable.from_json(window_table(2.0, 5, 7, 0.4).to_json()),
+        table=window_table(2.0, 5, 7, 0.4).plain,
         opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(9036, 4, 1, tzinfo=UTC),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Campaigns as people write them: a small TOML file."""
+"""Campaign draft: a small TOML file, as people write it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from noutput.campaign.campaign import Campaign
 from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from noutput.campaign.table import CertifiedTable
+    from noutput.mechanisms.certified import CertifiedTable
 
-__all__ = ["Recipe"]
+__all__ = ["CampaignDraft"]
 
 _NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
 _OPTIONAL = ("public", "goal", "table")
@@ -26,7 +26,7 @@ _TABLE = ("outputs", "objective", "method")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CampaignDraft:
     """All of a campaign but its table, and what the table is to be designed for.
 
     Parameters
@@ -38,7 +38,7 @@ class Recipe:
 
     Examples
     --------
-    >>> recipe = Recipe.from_toml('''
+    >>> draft = CampaignDraft.from_toml('''
     ... id = "commute"
     ... title = "Commute"
     ... question = "How many minutes was your way to work?"
@@ -55,7 +55,7 @@ class Recipe:
     ... [table]
     ... outputs = 4
     ... ''')
-    >>> recipe.design
+    >>> draft.design
     {'epsilon': 1.0, 'n_outputs': 4}
     """
 
@@ -63,8 +63,8 @@ class Recipe:
     design: dict[str, Any]
 
     @classmethod
-    def from_toml(cls, text: str) -> Recipe:
-        """Read a recipe; every error names the key, the rule and what was found."""
+    def from_toml(cls, text: str) -> CampaignDraft:
+        """Read a draft; every error names the key, the rule and what was found."""
         try:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

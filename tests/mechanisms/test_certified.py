@@ -5,6 +5,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,8 @@ from tests.tables import tables
 @given(tables(), st.floats(-1.0, 1.0), st.integers(0, (1 << 64) - 1))
 def test_it_is_the_mechanism_without_numpy(mechanism: TableMechanism, x: float, word: int) -> None:
     table = CertifiedTable.from_json(mechanism.to_json())
+    assert table == mechanism.plain
+    assert TableMechanism.of(table) == mechanism
     assert table.to_json() == mechanism.to_json()
     assert table.fingerprint == mechanism.fingerprint
     assert table.draw(x, word) == mechanism.draw(x, word)
@@ -76,6 +79,19 @@ def test_certify_takes_any_epsilon() -> None:
     table.certify(loss)
     with pytest.raises(PrivacyError):
         table.certify(math.nextafter(loss, 0.0))
+
+
+def test_weights_of_numpy_are_certified_as_whole_numbers() -> None:
+    rows = tuple(tuple(np.array(row)) for row in ((3 << 30, 1 << 30), (1 << 30, 3 << 30)))
+    table = CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows)
+    assert {type(weight) for row in table.weights for weight in row} == {int}
+    with pytest.raises(PrivacyError):
+        CertifiedTable(1.0, (-2.0, 2.0), (-1.0, 1.0), rows)
+
+
+def test_only_a_certified_table_becomes_a_mechanism() -> None:
+    with pytest.raises(InvalidArgumentError, match="plain must be a CertifiedTable"):
+        TableMechanism.of(json.loads(example_table(SHAPES[0]).to_json()))
 
 
 def test_it_cannot_be_changed() -> None:
