@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Case, floor, in_turns
 from noutput.campaign.table import CertifiedTable
-from noutput.designs import design
+from noutput.designs.design import design
 from noutput.mechanisms.kernel import CHUNK
 from noutput.mechanisms.table import TableMechanism
 

@@ -1,8 +1,7 @@
-"""Designs: which table is best for a privacy budget, a number of outputs and an objective."""
+"""The `design` function: from a privacy budget and an objective to a certified table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -11,17 +10,17 @@ from noutput import _checks
 from noutput.designs import catalog
 from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
-from noutput.designs.result import Design
+from noutput.designs.result import Design, certify
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.quantize import quantize
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-__all__ = ["Design", "Method", "Progress", "design"]
+    from noutput.designs.solution import Progress, Solution
+
+__all__ = ["Method", "design"]
 
 Method: TypeAlias = Literal["optimal", "numerical", "analytical"]
-Progress: TypeAlias = Callable[[float], None]
 
 _METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
@@ -57,7 +56,7 @@ def design(
         "numerical". "distribution" is no norm, but the Wasserstein error of the estimated
         distribution: see `noutput.designs.distribution`.
     method : "optimal", "numerical" or "analytical"
-        The best table with any knots; the paper's nonlinear programme; the paper's closed form
+        The best table with any knots; the paper's nonlinear program; the paper's closed form
         (worst case only). Tables for distributions are always trained by gradients: leave the
         default.
     prior : sequence of floats, optional
@@ -98,149 +97,90 @@ def design(
     if not lowest <= epsilon <= highest:
         rule = f"lie in [{lowest}, {highest}] where the method is {method!r}"
         raise InvalidArgumentError("epsilon", rule, epsilon)
+    kind = _kind(goal, method)
+    if kind == "analytical":
+        return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
+    size = _trained_size(n_outputs) if kind == "trained" else n_outputs
     report = progress or (lambda _share: None)
+    found = catalog.find(epsilon, size, goal, kind)
+    if found is None:
+        found = certify(epsilon, _SOLVERS[kind](epsilon, size, goal, report), goal, kind)
+        catalog.keep(found, size)
+    report(1.0)
+    return found
+
+
+def _kind(goal: Objective, method: Method) -> str:
+    """Return the method that a design will have; refuse one that does not know the objective."""
     if goal.r is None:
-        return _trained(epsilon, n_outputs, goal, method, report)
-    if method == "analytical":
-        return _analytical(epsilon, n_outputs, goal)
-    if method == "numerical":
-        return _numerical(epsilon, n_outputs, goal, goal.r, report)
-    return _optimal(epsilon, n_outputs, goal, report)
-
-
-def _analytical(epsilon: float, n_outputs: int | None, goal: Objective) -> Design:
-    if goal.name != "worst":
+        if method != "optimal":
+            rule = "be left at its default where the objective is 'distribution'"
+            raise InvalidArgumentError("method", rule, method)
+        return catalog.method_for(goal)
+    if method == "analytical" and goal.name != "worst":
         rule = "be 'worst' where the method is 'analytical'"
         raise InvalidArgumentError("objective", rule, goal.spelling)
-    from noutput.designs import analytical
+    if method == "optimal" and goal.variance_norm is None:
+        rule = "be 'worst' or 'average' where the method is 'optimal'"
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    return method
 
-    size = n_outputs or analytical.best_size(epsilon, _LARGEST_SEARCHED)
-    table = analytical.solve(epsilon, size)
-    return _finish(epsilon, table.outputs, table.probabilities, goal, "analytical")
+
+def _trained_size(n_outputs: int | None) -> int:
+    from noutput.designs import distribution
+
+    return _checks.whole("n_outputs", n_outputs or _TRAINED_SIZE, *distribution.SIZES)
+
+
+def _analytical(epsilon: float, n_outputs: int | None) -> Solution:
+    from noutput.designs.paper import analytical
+
+    return analytical.solve(epsilon, n_outputs or analytical.best_size(epsilon, _LARGEST_SEARCHED))
 
 
 def _numerical(
-    epsilon: float, n_outputs: int | None, goal: Objective, r: float, progress: Progress
-) -> Design:
-    from noutput.designs import numerical
+    epsilon: float, n_outputs: int | None, goal: Objective, _progress: Progress
+) -> Solution:
+    from noutput.designs.paper import numerical
 
-    ready = catalog.shipped(epsilon, n_outputs, goal, "numerical") or catalog.cached(
-        epsilon, n_outputs, goal, "numerical"
-    )
-    if ready is None:
-        prior = None if goal.prior is None else np.array(goal.prior)
-        size = n_outputs or _numerical_size(epsilon)
-        found = numerical.solve(epsilon, size, r, prior)
-        ready = _finish(
-            epsilon,
-            found.table.outputs,
-            found.table.probabilities,
-            goal,
-            "numerical",
-            found.iterations,
-            converged=found.converged,
-        )
-        catalog.keep(ready, n_outputs)
-    progress(1.0)
-    return ready
+    size = n_outputs or _numerical_size(epsilon)
+    return numerical.solve(epsilon, size, goal.r or np.inf, goal.weights)
 
 
 def _numerical_size(epsilon: float) -> int:
     """Return how many outputs pay, as the nearest worst-case design of the catalog has them.
 
     The objective does not matter: averages and other norms take the same number. Solving the
-    paper's programme for every number of outputs would take minutes.
+    paper's program for every number of outputs would take minutes.
     """
-    nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
-    best = catalog.shipped(nearest, None, Objective.parse("worst"))
+    best = catalog.nearest(epsilon, None, Objective.parse("worst"))
     return _LARGEST_SEARCHED if best is None else best.mechanism.n_outputs
 
 
-def _optimal(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
-    if goal.r not in (1.0, np.inf):
-        rule = "be 'worst' or 'average' where the method is 'optimal'"
-        raise InvalidArgumentError("objective", rule, goal.spelling)
-    ready = catalog.shipped(epsilon, n_outputs, goal) or catalog.cached(
-        epsilon, n_outputs, goal, "optimal"
-    )
-    if ready is None:
-        ready = _search(epsilon, n_outputs, goal, progress)
-        catalog.keep(ready, n_outputs)
-    progress(1.0)
-    return ready
-
-
-def _search(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Design:
+def _optimal(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Solution:
     from noutput.designs.optimal import optimize, optimize_sizes
 
-    name: Literal["worst", "average"] = "worst" if goal.name == "worst" else "average"
-    prior = None if goal.prior is None else np.array(goal.prior)
-    if n_outputs is None:
-        solutions = optimize_sizes(epsilon, name, prior, progress=progress)
-        values = {size: solution.value for size, solution in solutions.items()}
-        found = solutions[catalog.smallest(values)]
-    else:
-        start = _neighbor(epsilon, n_outputs, goal)
-        found = optimize(epsilon, n_outputs, name, prior, start=start, progress=progress)
-    return _finish(
-        epsilon,
-        found.outputs,
-        found.probabilities,
-        goal,
-        "optimal",
-        found.iterations,
-        converged=found.converged,
-    )
+    norm = goal.variance_norm or "worst"
+    if n_outputs is not None:
+        near = catalog.nearest(epsilon, n_outputs, Objective(goal.r))
+        start = None if near is None else near.mechanism.outputs
+        return optimize(epsilon, n_outputs, norm, goal.weights, start=start, progress=progress)
+    solutions = optimize_sizes(epsilon, norm, goal.weights, progress=progress)
+    values = {
+        size: found.worst_variance if norm == "worst" else found.average_variance(goal.weights)
+        for size, found in solutions.items()
+    }
+    return solutions[catalog.smallest(values)]
 
 
 def _trained(
-    epsilon: float, n_outputs: int | None, goal: Objective, method: Method, progress: Progress
-) -> Design:
+    epsilon: float, n_outputs: int | None, _goal: Objective, progress: Progress
+) -> Solution:
     from noutput.designs import distribution
 
-    if method != "optimal":
-        rule = "be left at its default where the objective is 'distribution'"
-        raise InvalidArgumentError("method", rule, method)
-    size = _checks.whole("n_outputs", n_outputs or _TRAINED_SIZE, *distribution.SIZES)
-    ready = catalog.shipped(epsilon, size, goal, "trained") or catalog.cached(
-        epsilon, size, goal, "trained"
-    )
-    if ready is None:
-        found = distribution.solve(epsilon, size, progress=progress)
-        ready = _finish(
-            epsilon, found.outputs, found.probabilities, goal, "trained", found.iterations
-        )
-        catalog.keep(ready, size)
-    progress(1.0)
-    return ready
+    return distribution.solve(epsilon, n_outputs or _TRAINED_SIZE, progress=progress)
 
 
-def _neighbor(epsilon: float, n_outputs: int, goal: Objective) -> NDArray[np.float64] | None:
-    """Return the outputs of the nearest design of the catalog, to start from."""
-    nearest = min(catalog.EPSILONS, key=lambda other: abs(other - epsilon))
-    near = catalog.shipped(nearest, n_outputs, Objective(goal.r))
-    if near is None or near.mechanism.n_outputs != n_outputs:
-        return None
-    return near.mechanism.outputs
-
-
-def _finish(
-    epsilon: float,
-    outputs: NDArray[np.float64],
-    probabilities: NDArray[np.float64],
-    goal: Objective,
-    method: str,
-    iterations: int = 0,
-    *,
-    converged: bool = True,
-) -> Design:
-    """Quantize and certify, and evaluate the certified table."""
-    mechanism = quantize(epsilon, outputs, probabilities)
-    return Design(
-        mechanism=mechanism,
-        objective=goal,
-        method=method,
-        value=goal.value(mechanism),
-        iterations=iterations,
-        converged=converged,
-    )
+_SOLVERS = {"optimal": _optimal, "numerical": _numerical, "trained": _trained}

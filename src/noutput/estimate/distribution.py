@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import gaussian, histograms, methods
-from noutput.estimate.channel import (
+from noutput.estimate.counts import (
     Array,
     Channel,
     Counts,

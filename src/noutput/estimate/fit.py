@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["Fit", "mean_log_likelihood"]
 

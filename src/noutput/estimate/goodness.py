@@ -45,7 +45,7 @@ from scipy.special import chdtrc
 
 from noutput import _checks
 from noutput.estimate import maximum
-from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
+from noutput.estimate.counts import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw
 from noutput.mechanisms.base import check_channel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["means", "quantiles", "shares_below", "variances"]
 
