@@ -1,4 +1,4 @@
-"""Designs that are ready: those shipped with the package, and those this machine has made.
+"""The catalog and the cache: designs shipped with the package, and designs made on this machine.
 
 The shipped catalog has one zip file per method, with a design document for every privacy budget,
 objective and number of outputs. What else was designed once is kept as a file in the user's cache

@@ -1,4 +1,4 @@
-r"""Check a certificate for the lower bound, in exact rational arithmetic.
+r"""The checker of certificates for lower bounds, in exact rational arithmetic.
 
 This module shares no code with the search that found the certificate, and uses no
 floating-point arithmetic: every float of the certificate is read as the exact fraction it is.

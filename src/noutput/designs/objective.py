@@ -1,4 +1,4 @@
-r"""What a design minimizes: a norm of the variance, or the error of the distribution."""
+"""The objective of a design: a norm of the variance, or the error of the distribution."""
 
 from __future__ import annotations
 

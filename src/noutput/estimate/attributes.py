@@ -1,4 +1,4 @@
-"""Several attributes of every person under one budget of privacy."""
+"""The means of several attributes per person under one privacy budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of many histograms at once: a row each, over the same bins."""
+"""Statistics of many histograms at once: one row per histogram, over the same bins."""
 
 from __future__ import annotations
 

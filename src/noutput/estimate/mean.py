@@ -1,4 +1,4 @@
-"""The mean of numbers that nobody may see."""
+"""The estimator of the mean of people's numbers."""
 
 from __future__ import annotations
 

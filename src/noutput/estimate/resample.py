@@ -1,4 +1,4 @@
-"""Counts drawn again: what other campaigns might have brought."""
+"""Resampled counts for the bootstrap: what other campaigns might have brought."""
 
 from __future__ import annotations
 

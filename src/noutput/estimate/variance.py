@@ -1,4 +1,4 @@
-"""The variance of numbers that nobody may see."""
+"""The estimator of the variance of people's numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What to expect of a campaign with a given table and number of people.
+r"""The expected errors of a campaign with a given table and number of people.
 
 Notes
 -----

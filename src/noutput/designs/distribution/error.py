@@ -1,4 +1,4 @@
-"""How well a table tells distributions: the value of a design for them."""
+"""The Wasserstein error of a table: the value of a design for distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Tables that are private and unbiased whatever their parameters are.
+r"""Rows of probabilities that are private and unbiased whatever their parameters are.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-r"""Which knots of a table are needed.
+r"""Knot removal: which knots of a table are needed.
 
 Notes
 -----

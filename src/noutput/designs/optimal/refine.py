@@ -1,4 +1,4 @@
-r"""Move outputs and column minima together to a local optimum.
+r"""Local search: move outputs and column minima together to a local optimum.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-r"""Find the right local optimum among outputs and column minima.
+r"""Global search for the right local optimum of outputs and column minima.
 
 Notes
 -----
