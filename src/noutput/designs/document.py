@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, TypedDict
+from typing import Any, TypeAlias
 
 from noutput.designs.certificate import Bound, Certificate, verify
 from noutput.designs.objective import MOST_BINS, Objective
@@ -13,6 +13,9 @@ from noutput.mechanisms import document as table_document
 from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["FORMAT", "VERSION", "Contents", "read", "read_shipped", "write", "write_proof"]
+
+Contents: TypeAlias = dict[str, Any]
+"""What a document holds, by the names of the fields of a `Design`."""
 
 FORMAT = "noutput-design"
 VERSION = 1
@@ -25,18 +28,6 @@ _MOST_INPUTS = 4096
 _METHODS = ("optimal", "numerical", "analytical", "trained")
 _SAME = 1e-9
 _SAME_ERROR = 0.02  # of a simulation: another release of numpy may draw other numbers
-
-
-class Contents(TypedDict):
-    """What a document holds: the fields of a `Design`."""
-
-    mechanism: TableMechanism
-    objective: Objective
-    method: str
-    value: float
-    iterations: int
-    converged: bool
-    bound: Bound | None
 
 
 def write_proof(bound: Bound | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -133,15 +133,7 @@ def certify(epsilon: float, solution: Solution, objective: Objective, method: st
 
 def contents(design: Design, bound: Bound | None) -> document.Contents:
     """Return what a document of the design holds, with this bound or none."""
-    return document.Contents(
-        mechanism=design.mechanism,
-        objective=design.objective,
-        method=design.method,
-        value=design.value,
-        iterations=design.iterations,
-        converged=design.converged,
-        bound=bound,
-    )
+    return {field.name: getattr(design, field.name) for field in fields(design)} | {"bound": bound}
 
 
 def search_bound(epsilon: float, objective: Objective) -> Bound | None:
