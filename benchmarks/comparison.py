@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Case, best_seconds
 from benchmarks.peers.client import Peers, start
-from noutput.designs import design
+from noutput.designs.design import design
 from noutput.estimate.distribution import estimate_distribution
 from noutput.mechanisms.binning import norm_sub
 from noutput.mechanisms.direct_encoding import DirectEncoding

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Case, floor, in_turns
-from noutput.designs import design
+from noutput.designs.design import design
 from noutput.mechanisms.kernel import CHUNK
 from noutput.mechanisms.table import TableMechanism
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 from benchmarks.measure import Case, best_seconds
-from noutput.designs import design
+from noutput.designs.design import design
 from noutput.designs.optimal import optimize
 
 __all__ = ["cases"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import noutput as no
 from benchmarks.synthetic import held_back
 from noutput.estimate import methods
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 from noutput.estimate.distance import wasserstein
 from noutput.evaluation.datasets import DATASETS, load
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Case, best_seconds, floor, in_turns
-from noutput.designs import design
+from noutput.designs.design import design
 from noutput.estimate.distribution import estimate_distribution
 from noutput.estimate.mean import estimate_mean
 from noutput.estimate.variance import estimate_variance

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 

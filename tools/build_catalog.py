@@ -12,43 +12,34 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias
 
 import click
 
-from noutput.designs import catalog, design
-from noutput.designs.objective import Objective
+from noutput.designs import catalog
+from noutput.designs.design import design
+from noutput.designs.objective import Objective, VarianceNorm
 from noutput.designs.optimal import optimize_sizes
-from noutput.designs.result import Design
-from noutput.mechanisms.quantize import quantize
+from noutput.designs.result import Design, certify
 
 _TARGET = Path("src/noutput/designs")
 _SLACK = 1e-7
 
-Name: TypeAlias = Literal["worst", "average"]
 
-
-def _optimal(epsilon: float, objective: Name) -> list[Design]:
+def _optimal(epsilon: float, objective: VarianceNorm) -> list[Design]:
     """Design every size up to 16."""
     goal = Objective.parse(objective)
-    found = []
-    for solution in optimize_sizes(epsilon, objective).values():
-        mechanism = quantize(epsilon, solution.outputs, solution.probabilities)
-        value = goal.value(mechanism)
-        found.append(
-            Design(mechanism, goal, "optimal", value, solution.iterations, solution.converged)
-        )
-    return found
+    solutions = optimize_sizes(epsilon, objective).values()
+    return [certify(epsilon, solution, goal, "optimal") for solution in solutions]
 
 
-def _numerical(epsilon: float, objective: Name) -> list[Design]:
+def _numerical(epsilon: float, objective: VarianceNorm) -> list[Design]:
     """Design the best size up to 16, as the paper's evaluation uses it."""
     return [design(epsilon, None, objective, "numerical")]
 
 
 @dataclass(frozen=True, slots=True)
 class _Catalog:
-    make: Callable[[float, Name], list[Design]]
+    make: Callable[[float, VarianceNorm], list[Design]]
     epsilons: tuple[float, ...]
 
 
@@ -60,7 +51,7 @@ _CATALOGS: Mapping[str, _Catalog] = MappingProxyType(
 )
 
 
-def _solve(method: str, epsilon: float, objective: Name, folder: Path) -> list[str]:
+def _solve(method: str, epsilon: float, objective: VarianceNorm, folder: Path) -> list[str]:
     """Return the documents of some designs; a finished file is not made again."""
     path = folder / f"{method}-{epsilon:g}-{objective}.json"
     if path.exists():

@@ -14,8 +14,7 @@ import click
 from noutput.designs import catalog
 from noutput.designs.distribution import solve
 from noutput.designs.objective import Objective
-from noutput.designs.result import Design
-from noutput.mechanisms.quantize import quantize
+from noutput.designs.result import Design, certify
 
 _TARGET = Path("src/noutput/designs/trained.zip")
 _GOAL = Objective.parse("distribution")
@@ -26,10 +25,7 @@ def _train(epsilon: float, size: int, folder: Path) -> str:
     path = folder / f"{epsilon:g}-{size}.json"
     if path.exists():
         return path.read_text()
-    found = solve(epsilon, size)
-    mechanism = quantize(epsilon, found.outputs, found.probabilities)
-    value = _GOAL.value(mechanism)
-    design = Design(mechanism, _GOAL, "trained", value, found.iterations, converged=True)
+    design = certify(epsilon, solve(epsilon, size), _GOAL, "trained")
     part = path.with_suffix(".part")
     part.write_text(design.to_json())
     part.replace(path)

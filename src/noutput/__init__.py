@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noutput.designs import Design, design
+    from noutput.designs.design import design
+    from noutput.designs.result import Design
     from noutput.errors import (
         DesignError,
         DocumentError,
@@ -68,7 +69,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",
-    "Design": "noutput.designs",
+    "Design": "noutput.designs.result",
     "DesignError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
@@ -86,7 +87,7 @@ _HOMES = {
     "VarianceEstimate": "noutput.estimate.variance",
     "audit": "noutput.estimate.audit",
     "choose_attributes": "noutput.estimate.attributes",
-    "design": "noutput.designs",
+    "design": "noutput.designs.design",
     "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
     "estimate_means": "noutput.estimate.attributes",

@@ -48,7 +48,7 @@ class Entry:
 
 def _designed(**choices: Any) -> Callable[..., Mechanism]:
     def make(epsilon: float, n_outputs: int | None = None) -> Mechanism:
-        from noutput.designs import design  # needs scipy, which the other mechanisms do not
+        from noutput.designs.design import design  # needs scipy, which the other mechanisms do not
 
         return design(epsilon, n_outputs, **choices).mechanism
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 
 

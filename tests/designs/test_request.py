@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import noutput as no
-from noutput.designs import Design, catalog, distribution
+from noutput.designs import catalog, distribution
 from noutput.designs.distribution.training import Schedule
 from noutput.designs.objective import Objective
+from noutput.designs.result import Design
 
 KINDS = [
     ("worst", "optimal"),

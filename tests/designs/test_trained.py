@@ -14,7 +14,7 @@ from noutput.designs.distribution.error import expected_error
 from noutput.designs.objective import Objective
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate import methods
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 from noutput.estimate.distance import wasserstein
 
 GOAL = Objective.parse("distribution")

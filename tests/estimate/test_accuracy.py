@@ -9,7 +9,7 @@ import pytest
 
 from noutput import registry
 from noutput.estimate import methods
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 from noutput.estimate.distance import wasserstein
 from noutput.evaluation.datasets import DATASETS
 from tests.estimate.datasets import Array, load

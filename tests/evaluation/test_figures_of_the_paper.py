@@ -53,7 +53,7 @@ def test_worst_case_variances_of_the_optimal_design(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 5.0, 8.0])
 def test_the_shipped_numerical_designs(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are there without any search, and lie between the optimal and the analytical ones."""
-    from noutput.designs import numerical
+    from noutput.designs.paper import numerical
 
     def search(*_arguments: object) -> None:
         raise AssertionError("a design was searched for")

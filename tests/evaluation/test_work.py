@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.evaluation.datasets import Dataset, load
 from noutput.evaluation.scenarios import BINS, READING_RUNS, READINGS, TOLERANCE, make

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.moments import largest_variance
 from noutput.mechanisms.quantize import quantize

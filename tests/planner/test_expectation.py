@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noutput as no
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
-from noutput.planner.expectation import SHAPES, expect, spread
+from noutput.planner.expectation import SHAPES, expect, histogram_variance
 from tests.tables import tables, window_table
 
 PEOPLE = 1_000
@@ -88,7 +88,7 @@ def test_the_spread_of_a_histogram(weights: list[float]) -> None:
     fine = np.repeat(share, 4_000) / 4_000
     x = np.linspace(-1.0, 1.0, fine.size, endpoint=False) + 1.0 / fine.size
     expected = fine @ x**2 - (fine @ x) ** 2
-    assert spread(share) == pytest.approx(expected, rel=1e-5)
+    assert histogram_variance(share) == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_wasserstein_error_matches_simulation() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 from tests.tables import window_table

@@ -72,15 +72,6 @@ def _make(name: str, epsilon: float, outputs: int | None) -> Mechanism | None:
         return None
 
 
-def _lower_bound(epsilon: float) -> float | None:
-    """Return the worst-case variance that no unbiased mechanism can beat; None if not known."""
-    from noutput.designs.bound import lower_bound
-    from noutput.designs.certificate import EPSILON_RANGE
-
-    lowest, highest = EPSILON_RANGE
-    return lower_bound(epsilon).value if lowest <= epsilon <= highest else None
-
-
 def _unbiased(mechanism: Mechanism) -> bool:
     """Tell reports of numbers from reports of bins, whose mean is the middle of the bin."""
     return abs(float(mechanism.mean(0.3)) - 0.3) < 1e-9
@@ -92,8 +83,9 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     from rich.table import Table
 
     import noutput as no
+    from noutput.designs.catalog import lower_bound
 
-    bound = _lower_bound(epsilon)
+    bound = lower_bound(epsilon)
     wanted = names or tuple(name for name in no.MECHANISMS if name != _NOT_FOR_MEANS)
     with delayed_progress("Comparing") as progress:
         made: dict[str, Mechanism | None] = {}

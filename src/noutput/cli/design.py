@@ -11,7 +11,8 @@ from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
-    from noutput.designs import Design, Method
+    from noutput.designs.design import Method
+    from noutput.designs.result import Design
 
 __all__ = ["command"]
 

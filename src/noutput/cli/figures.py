@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from noutput.designs import Design
+    from noutput.designs.result import Design
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["draw_design", "draw_variances", "new_figure", "save_figure"]

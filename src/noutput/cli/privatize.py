@@ -16,7 +16,7 @@ from noutput.cli.progress import delayed_progress
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from noutput.designs import Progress
+    from noutput.designs.solution import Progress
     from noutput.frames import Recipe
     from noutput.mechanisms.table import TableMechanism
 

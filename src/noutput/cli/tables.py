@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noutput.designs import Design
+    from noutput.designs.result import Design
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["read_table"]
@@ -15,7 +15,8 @@ __all__ = ["read_table"]
 
 def read_table(path: Path) -> tuple[TableMechanism, Design | None]:
     """Return the certified table of a file, and the design where it is one."""
-    from noutput.designs.document import FORMAT, load
+    from noutput.designs.document import FORMAT, read
+    from noutput.designs.result import Design
     from noutput.errors import InvalidArgumentError, PrivacyError
     from noutput.mechanisms.document import MAX_LENGTH, parse
     from noutput.mechanisms.table import TableMechanism
@@ -24,7 +25,7 @@ def read_table(path: Path) -> tuple[TableMechanism, Design | None]:
         with path.open("rb") as stream:
             found = parse(stream.read(MAX_LENGTH + 1))
         if found.get("format") == FORMAT:
-            design = load(found)
+            design = Design(**read(found))
             return design.mechanism, design
         return TableMechanism.from_document(found), None
     except PrivacyError:

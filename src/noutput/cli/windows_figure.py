@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from noutput.designs import Design
+    from noutput.designs.result import Design
 
 __all__ = ["draw_windows"]
 

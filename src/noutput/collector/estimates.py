@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from noutput.collector.directory import Entry
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.interface import Store
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["QUANTILES", "Estimates", "tallies"]

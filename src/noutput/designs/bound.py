@@ -3,10 +3,10 @@ r"""A lower bound on the variance of every unbiased epsilon-LDP mechanism, with 
 Notes
 -----
 The statement and its proof are in `noutput.designs.certificate`, which also checks what this
-module finds. Here is how good numbers are found. The linear programme of
-`noutput.designs.optimal.programme`, on a fine grid of outputs with spacing :math:`\Delta`, is the
-design problem for very many outputs, and the bound is its dual: a multiplier of a window (l, r)
-at input x gives :math:`\varphi(a) = \lambda (a - a_l)(a - a_r)`, one of the reach of
+module finds. Here is how good numbers are found. The linear program of
+`noutput.designs.optimal.linear_program`, on a fine grid of outputs with spacing :math:`\Delta`,
+is the design problem for very many outputs, and the bound is its dual: a multiplier of a window
+(l, r) at input x gives :math:`\varphi(a) = \lambda (a - a_l)(a - a_r)`, one of the reach of
 :math:`\pm 1` gives a linear :math:`\varphi` with :math:`\lambda = 0`. Dual feasibility says
 :math:`c(a_i) \ge 0` at every grid point. Between two grid points c is a quadratic whose leading
 coefficient is :math:`D(a) = \sum_k \lambda_k (1 + (E - 1) [\varphi_k(a) < 0])`, so it may dip by
@@ -21,19 +21,21 @@ masses.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput import _checks
-from noutput.designs.certificate import EPSILON_RANGE, Bound, Certificate, check
-from noutput.designs.optimal.envelope import Array
-from noutput.designs.optimal.prior import Prior
-from noutput.designs.optimal.programme import Layout, Multipliers, solve_fixed
-from noutput.errors import DesignError, InvalidArgumentError
+from noutput.designs.certificate import Bound, Certificate, check
+from noutput.designs.optimal.density import Density, check_request
+from noutput.designs.optimal.linear_program import Layout, Multipliers, solve_fixed
+from noutput.designs.solution import Array
+from noutput.errors import DesignError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from noutput.designs.objective import VarianceNorm
 
 __all__ = ["Bound", "lower_bound"]
 
@@ -48,7 +50,7 @@ _LIFTS = 12
 
 def lower_bound(
     epsilon: float,
-    objective: Literal["worst", "average"] = "worst",
+    objective: VarianceNorm = "worst",
     prior: ArrayLike | None = None,
 ) -> Bound:
     r"""Return the best lower bound found, valid for any number of outputs.
@@ -73,22 +75,14 @@ def lower_bound(
     3.99
     """
     epsilon = _checks.positive("epsilon", epsilon)
-    lowest, highest = EPSILON_RANGE
-    if not lowest <= epsilon <= highest:
-        raise InvalidArgumentError("epsilon", f"be in [{lowest}, {highest}]", epsilon)
-    if objective not in ("worst", "average"):
-        raise InvalidArgumentError("objective", "be 'worst' or 'average'", objective)
-    if objective == "worst" and prior is not None:
-        raise InvalidArgumentError("prior", "be None for the worst case", prior)
+    check_request(epsilon, objective, prior)
     weights = None if prior is None else tuple(_checks.histogram("prior", prior).tolist())
     return _prove(epsilon, objective, weights)
 
 
 @lru_cache(maxsize=256)
-def _prove(
-    epsilon: float, objective: Literal["worst", "average"], prior: tuple[float, ...] | None
-) -> Bound:
-    density = Prior.of(prior) if objective == "average" else None
+def _prove(epsilon: float, objective: VarianceNorm, prior: tuple[float, ...] | None) -> Bound:
+    density = Density.of(prior) if objective == "average" else None
     x, lambdas, nus, mus = _search(epsilon, density)
     order = np.argsort(x, kind="stable")
     certificate = Certificate(
@@ -103,11 +97,11 @@ def _prove(
     return Bound(check(certificate), certificate)
 
 
-def _search(epsilon: float, prior: Prior | None) -> Quadratics:
+def _search(epsilon: float, density: Density | None) -> Quadratics:
     """Refine the grid of outputs where c dips, and return the lifted certificate's numbers."""
-    symmetric = prior is None or prior.symmetric
+    symmetric = density is None or density.symmetric
     duchi = 1.0 / float(np.tanh(epsilon / 2))
-    tolerance, most_steps = (1e-4, 240) if prior is None else (_CELL_LOSS, 170)
+    tolerance, most_steps = (1e-4, 240) if density is None else (_CELL_LOSS, 170)
     steps = np.concatenate([np.linspace(0.0, 1.45, _COARSE + 1)[1:], _FAR]) * duchi
     guess: tuple[Array, Array] | None = None
     seeds: Multipliers | None = None
@@ -116,8 +110,8 @@ def _search(epsilon: float, prior: Prior | None) -> Quadratics:
         free = steps if symmetric else np.concatenate([-steps[::-1], [0.0], steps])
         layout = Layout(epsilon, 2 * steps.size + 1, symmetric)
         inputs, masses = None, None
-        if prior is not None:
-            inputs, masses = prior.cells(_n_cells(epsilon, level))
+        if density is not None:
+            inputs, masses = density.cells(_n_cells(epsilon, level))
         start: Array | None
         if guess is not None:
             start = _spread(*guess, layout.outputs(free), layout)

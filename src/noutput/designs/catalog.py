@@ -1,6 +1,6 @@
-"""Designs that are ready: those shipped with the package, and those this machine has made.
+"""The catalog and the cache: designs shipped with the package, and designs made on this machine.
 
-The shipped catalog has one zip file a method, with a design document for every privacy budget,
+The shipped catalog has one zip file per method, with a design document for every privacy budget,
 objective and number of outputs. What else was designed once is kept as a file in the user's cache
 folder; ``NOUTPUT_CACHE`` names another folder, and an empty value turns the cache off.
 """
@@ -17,17 +17,18 @@ from functools import cache
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from noutput.designs import document
-from noutput.errors import InvalidArgumentError, NoutputError
+from noutput.designs.objective import Objective
+from noutput.designs.result import Design, contents, search_bound
+from noutput.errors import DesignError, InvalidArgumentError, NoutputError
 from noutput.mechanisms import document as table_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from noutput.designs.objective import Objective
-    from noutput.designs.result import Design
+    from noutput.designs.objective import VarianceNorm
 
 __all__ = [
     "EPSILONS",
@@ -38,8 +39,11 @@ __all__ = [
     "TRAINED_SIZES",
     "cache_folder",
     "cached",
+    "find",
     "keep",
+    "lower_bound",
     "method_for",
+    "nearest",
     "shipped",
     "smallest",
     "write",
@@ -51,7 +55,7 @@ NUMERICAL_EPSILONS = (0.1, *(k / 2 for k in range(1, 17)))
 SIZES = tuple(range(2, 17))
 TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)))
 TRAINED_SIZES = (16, 32, 64)
-OBJECTIVES: tuple[Literal["worst", "average"], ...] = ("worst", "average")
+OBJECTIVES: tuple[VarianceNorm, ...] = ("worst", "average")
 _SAME_VALUE = 1e-4
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -87,8 +91,35 @@ def shipped(
     if wanted not in archive.namelist():
         return None
     bound = archive.read(_member(epsilon, objective.name, "bound"))
-    found = document.load_shipped(archive.read(wanted), bound)
+    found = Design(**document.read_shipped(archive.read(wanted), bound))
     return found if _answers(found, epsilon, n_outputs, objective, method) else None
+
+
+def find(epsilon: float, n_outputs: int | None, objective: Objective, method: str) -> Design | None:
+    """Return a design that is ready: one of the catalog, or else of the cache."""
+    return shipped(epsilon, n_outputs, objective, method) or cached(
+        epsilon, n_outputs, objective, method
+    )
+
+
+def nearest(epsilon: float, n_outputs: int | None, objective: Objective) -> Design | None:
+    """Return the optimal design for the epsilon of the catalog that is closest."""
+    return shipped(min(EPSILONS, key=lambda other: abs(other - epsilon)), n_outputs, objective)
+
+
+def lower_bound(epsilon: float) -> float | None:
+    """Return the worst-case variance that no unbiased mechanism can beat; None if not known.
+
+    It stands in the catalog, or is searched for now, which may take a second.
+    """
+    worst = Objective.parse("worst")
+    ready = shipped(epsilon, None, worst)
+    if ready is not None:
+        return ready.lower_bound
+    with suppress(DesignError):  # the search found no proof
+        bound = search_bound(epsilon, worst)
+        return None if bound is None else bound.value
+    return None
 
 
 def _answers(
@@ -130,11 +161,12 @@ def write(designs: Iterable[Design], path: Path) -> None:
         name = _member(epsilon, objective, "bound")
         if name in members:
             raise InvalidArgumentError("designs", f"have one epsilon named {name}", epsilon)
-        members[name] = document.dump_parts(best)[1]
-        members[_member(epsilon, objective, "best")] = document.dump_parts(best)[0]
+        members[name] = document.write_proof(best.proof)
+        members[_member(epsilon, objective, "best")] = document.write(contents(best, None))
         for size, design in sizes.items():
             if size in SIZES or size in TRAINED_SIZES:
-                members[_member(epsilon, objective, size)] = document.dump_parts(design)[0]
+                text = document.write(contents(design, None))
+                members[_member(epsilon, objective, size)] = text
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in sorted(members.items()):
             info = zipfile.ZipInfo(name, _EPOCH)
@@ -179,7 +211,7 @@ def cached(
         stored = table_document.parse(path.read_bytes())
         if stored.get("request") != _request(epsilon, n_outputs, objective, method):
             return None
-        found = document.load(stored.get("design"))
+        found = Design(**document.read(stored.get("design")))
     except (OSError, NoutputError):
         return None
     return found if _answers(found, epsilon, n_outputs, objective, method) else None

@@ -1,4 +1,4 @@
-r"""Check a certificate for the lower bound, in exact rational arithmetic.
+r"""The checker of certificates for lower bounds, in exact rational arithmetic.
 
 This module shares no code with the search that found the certificate, and uses no
 floating-point arithmetic: every float of the certificate is read as the exact fraction it is.
@@ -59,9 +59,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.designs.objective import VarianceNorm
 
 __all__ = ["EPSILON_RANGE", "Bound", "Certificate", "check", "verify"]
 
@@ -86,7 +89,7 @@ class Certificate:
     lambdas: tuple[float, ...]
     nus: tuple[float, ...]
     mus: tuple[float, ...]
-    objective: Literal["worst", "average"] = "worst"
+    objective: VarianceNorm = "worst"
     prior: tuple[float, ...] | None = None
 
 

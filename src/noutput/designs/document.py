@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from noutput.designs.certificate import Bound, Certificate, verify
 from noutput.designs.objective import MOST_BINS, Objective
-from noutput.designs.result import Design
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document as table_document
 from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["FORMAT", "VERSION", "dump", "dump_parts", "load", "load_shipped"]
+__all__ = ["FORMAT", "VERSION", "Contents", "read", "read_shipped", "write", "write_proof"]
+
+Contents: TypeAlias = dict[str, Any]
+"""What a document holds, by the names of the fields of a `Design`."""
 
 FORMAT = "noutput-design"
 VERSION = 1
@@ -28,21 +30,16 @@ _SAME = 1e-9
 _SAME_ERROR = 0.02  # of a simulation: another release of numpy may draw other numbers
 
 
-def dump(design: Design) -> str:
-    """Write a design with its certificate, where it has one."""
-    return _compose(design, design.proof)
+def write_proof(bound: Bound | None) -> str:
+    """Write a proof apart: many designs of the catalog share one."""
+    return json.dumps(_proof(bound))
 
 
-def dump_parts(design: Design) -> tuple[str, str]:
-    """Write a design without its proof, and the proof apart: many designs share one."""
-    return _compose(design, None), json.dumps(_proof(design.proof))
-
-
-def load_shipped(design: bytes, proof: bytes) -> Design:
-    """Read what `dump_parts` wrote, trusting the proof but not the table."""
+def read_shipped(design: bytes, proof: bytes) -> Contents:
+    """Read a design and its proof, written apart; trust the proof but not the table."""
     found = table_document.parse(design)
     found.update(table_document.parse(proof))
-    return load(found, trusted=True)
+    return read(found, trusted=True)
 
 
 def _proof(bound: Bound | None) -> dict[str, Any]:
@@ -52,30 +49,32 @@ def _proof(bound: Bound | None) -> dict[str, Any]:
     return {"lower_bound": bound.value, "certificate": numbers}
 
 
-def _compose(design: Design, bound: Bound | None) -> str:
+def write(contents: Contents) -> str:
+    """Write a design, with its certificate where it has one."""
+    objective = contents["objective"]
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "method": design.method,
-        "objective": design.objective.spelling,
-        "prior": design.objective.prior,
-        "iterations": design.iterations,
-        "converged": design.converged,
-        "value": design.value,
-        **_proof(bound),
+        "method": contents["method"],
+        "objective": objective.spelling,
+        "prior": objective.prior,
+        "iterations": contents["iterations"],
+        "converged": contents["converged"],
+        "value": contents["value"],
+        **_proof(contents["bound"]),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    lines.append(f' "mechanism": {design.mechanism.to_json().rstrip()}')
+    lines.append(f' "mechanism": {contents["mechanism"].to_json().rstrip()}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def load(text: object, *, trusted: bool = False) -> Design:
+def read(text: object, *, trusted: bool = False) -> Contents:
     """Read a design; its table is certified, its value computed, and its lower bound proven.
 
     Parameters
     ----------
     text : str, bytes or dict
-        A document that `dump` wrote, or its parsed form.
+        A document that `write` wrote, or its parsed form.
     trusted : bool
         Skip the proof of the lower bound and the simulation of an error (never the certificate
         of the table): for documents that ship with the package.
@@ -93,21 +92,21 @@ def load(text: object, *, trusted: bool = False) -> Design:
     mechanism = TableMechanism.from_document(found["mechanism"])
     objective = Objective.parse(found["objective"], _prior(found["prior"]))
     claimed = table_document.number("value", found["value"])
-    design = Design(
+    bound = _bound(found, mechanism.epsilon, objective)
+    if bound is not None and not trusted:
+        try:
+            verify(bound.certificate, bound.value)
+        except InvalidArgumentError as error:
+            raise DocumentError("certificate", "prove the lower bound", str(error)) from None
+    return Contents(
         mechanism=mechanism,
         objective=objective,
         method=_choice("method", found["method"], _METHODS),
         value=_value(objective, mechanism, claimed, trusted=trusted),
         iterations=_count(found["iterations"]),
         converged=_choice("converged", found["converged"], (True, False)),
-        bound=_bound(found, mechanism.epsilon, objective),
+        bound=bound,
     )
-    if design.bound is not None and not trusted:
-        try:
-            verify(design.bound.certificate, design.bound.value)
-        except InvalidArgumentError as error:
-            raise DocumentError("certificate", "prove the lower bound", str(error)) from None
-    return design
 
 
 def _value(
@@ -126,7 +125,8 @@ def _bound(found: dict[str, Any], epsilon: float, objective: Objective) -> Bound
     value, proof = found["lower_bound"], found["certificate"]
     if value is None and proof is None:
         return None
-    if objective.name not in ("worst", "average"):
+    norm = objective.variance_norm
+    if norm is None:
         rule = f"be null where the objective is {objective.spelling!r}"
         raise DocumentError("lower_bound", rule, value)
     if not isinstance(proof, dict) or set(proof) != set(_PROOF_KEYS):
@@ -137,7 +137,7 @@ def _bound(found: dict[str, Any], epsilon: float, objective: Objective) -> Bound
     }
     certificate = Certificate(
         epsilon=epsilon,
-        objective="worst" if objective.name == "worst" else "average",
+        objective=norm,
         prior=objective.prior,
         **parts,
     )

@@ -1,11 +1,11 @@
-r"""What a design minimizes: a norm of the variance, or the error of the distribution."""
+"""The objective of a design: a norm of the variance, or the error of the distribution."""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["MOST_BINS", "Objective"]
+__all__ = ["MOST_BINS", "Objective", "VarianceNorm"]
+
+VarianceNorm: TypeAlias = Literal["worst", "average"]
+"""The norms of the variance for which optimal tables and lower bounds are known."""
 
 MOST_BINS = 1 << 16
 """The largest number of bins of a prior."""
@@ -66,9 +69,21 @@ class Objective:
         return f"norm {self.r:g}"
 
     @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """The prior as an array; None is uniform."""
+        return None if self.prior is None else np.array(self.prior)
+
+    @property
+    def variance_norm(self) -> VarianceNorm | None:
+        """Its name among the norms with optimal tables and lower bounds; None for all others."""
+        if self.r == 1.0:
+            return "average"
+        return "worst" if self.r == math.inf else None
+
+    @property
     def spelling(self) -> str | float:
         """What `parse` reads: a name or the number r."""
-        return self.name if self.r is None or self.r in (1.0, math.inf) else self.r
+        return self.r if self.r is not None and self.variance_norm is None else self.name
 
     def value(self, mechanism: TableMechanism) -> float:
         """Return the norm of a table's variance, or its error."""

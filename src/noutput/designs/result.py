@@ -1,20 +1,22 @@
-"""What a design is: a certified table, how it was found, and how close to the limit it is."""
+"""The result of a design: a certified table, how it was found, and how close to the limit it is."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noutput.designs import document
 from noutput.designs.certificate import EPSILON_RANGE, Bound
+from noutput.mechanisms.quantize import quantize
 
 if TYPE_CHECKING:
     from noutput.designs.objective import Objective
+    from noutput.designs.solution import Solution
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["Design"]
+__all__ = ["Design", "certify", "contents", "search_bound"]
 
 _SAME_NUMBER = 1e-5  # of the largest output; the solver keeps outputs a little apart
 
@@ -66,19 +68,7 @@ class Design:
         None for other objectives than the average and the worst case, and for epsilons outside
         [0.05, 12], where no bound is known.
         """
-        if self.bound is not None or not self._has_bound:
-            return self.bound
-        from noutput.designs.bound import lower_bound
-
-        objective: Literal["worst", "average"] = (
-            "worst" if self.objective.name == "worst" else "average"
-        )
-        return lower_bound(self.mechanism.epsilon, objective, self.objective.prior)
-
-    @property
-    def _has_bound(self) -> bool:
-        lowest, highest = EPSILON_RANGE
-        return self.objective.r in (1.0, math.inf) and lowest <= self.mechanism.epsilon <= highest
+        return self.bound or search_bound(self.mechanism.epsilon, self.objective)
 
     @property
     def lower_bound(self) -> float | None:
@@ -120,13 +110,42 @@ class Design:
 
     def to_json(self) -> str:
         """Return the design as a JSON document with its table and its proof."""
-        from noutput.designs.document import dump
-
-        return dump(self)
+        return document.write(contents(self, self.proof))
 
     @staticmethod
     def from_json(text: str | bytes) -> Design:
         """Read a design; its table is certified and its lower bound is proven again."""
-        from noutput.designs.document import load
+        return Design(**document.read(text))
 
-        return load(text)
+
+def certify(epsilon: float, solution: Solution, objective: Objective, method: str) -> Design:
+    """Quantize and certify a solution, and evaluate the certified table."""
+    mechanism = quantize(epsilon, solution.outputs, solution.probabilities)
+    return Design(
+        mechanism=mechanism,
+        objective=objective,
+        method=method,
+        value=objective.value(mechanism),
+        iterations=solution.iterations,
+        converged=solution.converged,
+    )
+
+
+def contents(design: Design, bound: Bound | None) -> document.Contents:
+    """Return what a document of the design holds, with this bound or none."""
+    return {field.name: getattr(design, field.name) for field in fields(design)} | {"bound": bound}
+
+
+def search_bound(epsilon: float, objective: Objective) -> Bound | None:
+    """Return a lower bound; None where none is known.
+
+    That is for other objectives than the average and the worst case, and for epsilons outside
+    [0.05, 12].
+    """
+    lowest, highest = EPSILON_RANGE
+    norm = objective.variance_norm
+    if norm is None or not lowest <= epsilon <= highest:
+        return None
+    from noutput.designs.bound import lower_bound  # needs scipy, which takes long to load
+
+    return lower_bound(epsilon, norm, objective.prior)

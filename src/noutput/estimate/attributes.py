@@ -1,4 +1,4 @@
-"""Several attributes of every person under one budget of privacy."""
+"""The means of several attributes per person under one privacy budget."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.channel import check_table, check_tally
+from noutput.estimate.counts import check_table, check_tally
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import generator
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 

@@ -1,4 +1,4 @@
-"""How far apart two histograms are."""
+"""The Wasserstein distance of histograms."""
 
 from __future__ import annotations
 

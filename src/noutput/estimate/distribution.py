@@ -1,4 +1,4 @@
-"""The distribution of numbers that nobody may see."""
+"""The estimator of the distribution of people's numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import gaussian, histograms, methods
-from noutput.estimate.channel import (
+from noutput.estimate.counts import (
     Array,
     Channel,
     Counts,
@@ -298,7 +298,7 @@ def estimate_distribution(
         EM from the uniform start; EM with smoothing; the maximum of the likelihood; the
         Gaussian-process estimator (the most accurate on real data, see the notes).
     tolerance : float or "auto"
-        For em and ems, stop when an iteration changes the mean log-likelihood a report by no
+        For em and ems, stop when an iteration changes the log-likelihood per report by no
         more; 1e-5 is the paper's rule, "auto" is :math:`0.01 / m` for m reports. For mle, how
         far below the maximum the mean log-likelihood may end ("auto": 1e-9).
     bounds : Interval or pair of numbers

@@ -30,7 +30,7 @@ from noutput.estimate.fit import Fit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["MAX_ITERATIONS", "maximize"]
 
@@ -60,7 +60,7 @@ def maximize(
     theta : array of shape (d, J)
         No column is zero everywhere.
     tolerance : array of shape (B,)
-        A row stops after the iteration that changes its log-likelihood a report by no more.
+        A row stops after the iteration that changes its log-likelihood per report by no more.
     smooth : bool
         Apply the kernel [1/4, 1/2, 1/4] after every iteration.
     """

@@ -1,4 +1,4 @@
-"""Sets of reports that tell two inputs apart: what an audit counts.
+"""Events for an audit: sets of reports that tell two inputs apart.
 
 Reports of any library are read as features. A number falls into one cell of a partition that
 isolates every value seen more than twice, whole numbers without rounding; the fields of a record

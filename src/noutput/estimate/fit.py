@@ -1,4 +1,4 @@
-"""What a fit of histograms returns, whichever method made it."""
+"""The result of fitting histograms, whichever method made it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["Fit", "mean_log_likelihood"]
 
@@ -34,7 +34,7 @@ class Fit:
 
 
 def mean_log_likelihood(shares: Array, probabilities: Array, theta: Array) -> Array:
-    """Return the log-likelihood a report of every row; outputs without count do not matter."""
+    """Return the log-likelihood per report of every row; outputs without count do not matter."""
     chances = np.where(shares > 0.0, probabilities @ theta, 1.0)
     result: Array = (shares * np.log(chances)).sum(axis=-1)
     return result

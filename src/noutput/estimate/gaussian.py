@@ -43,7 +43,7 @@ from noutput.estimate.fit import Fit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["KERNELS", "Kernel", "average", "draw"]
 

@@ -1,10 +1,10 @@
-r"""Whether counts are plausible under any distribution of honest people.
+r"""Goodness of fit: whether counts are plausible under any distribution of honest people.
 
 Notes
 -----
 Honest reports of people with any distribution have output probabilities in a polytope: the convex
 hull of the rows :math:`P(\cdot \mid x)` at the corners that every mechanism names: the knots of a
-table, the bends of a window, one number a bin of direct encoding. Forged reports
+table, the bends of a window, one number per bin of direct encoding. Forged reports
 leave it; all of them on one output leave it fast, since honest people cannot make any output
 likely by more than a factor :math:`e^\epsilon`. The statistic is twice the log-likelihood ratio
 between the shares themselves and the best point of the polytope,
@@ -45,7 +45,7 @@ from scipy.special import chdtrc
 
 from noutput import _checks
 from noutput.estimate import maximum
-from noutput.estimate.channel import Array, Channel, Counts, check_tally, supported
+from noutput.estimate.counts import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw
 from noutput.mechanisms.base import check_channel
@@ -180,7 +180,7 @@ def _fill(shares: Array, rows: Array) -> Array:
 
 
 def _deviance(shares: Array, mixture: Array, rows: Array) -> Array:
-    """Return by how much the shares' own log-likelihood a report exceeds that of a mixture."""
+    """Return by how much the shares' own log-likelihood per report exceeds that of a mixture."""
     own = (shares * np.log(np.where(shares > 0.0, shares, 1.0))).sum(axis=1)
     result: Array = np.maximum(own - mean_log_likelihood(shares, mixture, rows), 0.0)
     return result

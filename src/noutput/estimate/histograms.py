@@ -1,4 +1,4 @@
-"""Statistics of many histograms at once: a row each, over the same bins."""
+"""Statistics of many histograms at once: one row per histogram, over the same bins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["means", "quantiles", "shares_below", "variances"]
 

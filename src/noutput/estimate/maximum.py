@@ -11,10 +11,10 @@ The primal-dual interior-point method below follows
 
 .. math:: \Theta y + s = 1, \qquad \Theta^T \pi = c / y, \qquad \pi_i s_i = \mu \to 0
 
-by Newton steps with Mehrotra's correction, which come down to one system of J equations a row and
+by Newton steps with Mehrotra's correction, which come down to one system of J equations per row and
 end after some 15 of them, however many bins are empty.
 
-For every :math:`\pi` of the simplex the largest log-likelihood a report is at most
+For every :math:`\pi` of the simplex the largest log-likelihood per report is at most
 :math:`\ln \max_i \sum_j \Theta_{ij} c_j / q_j` higher. A row stops when this bound is within
 the tolerance, so convergence is proven, not guessed.
 
@@ -39,7 +39,7 @@ from noutput.estimate.fit import Fit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["MAX_ITERATIONS", "likelihood_gap", "maximize"]
 
@@ -55,12 +55,10 @@ def maximize(
 
     Parameters
     ----------
-    shares : array of shape (B, J)
-        Rows that add up to 1.
-    theta : array of shape (d, J)
-        No column is zero everywhere.
+    shares, theta : arrays
+        As for `noutput.estimate.em.maximize`.
     tolerance : array of shape (B,)
-        How far below the maximum the log-likelihood a report may end.
+        How far below the maximum the log-likelihood per report may end.
     """
     rows, bins = len(shares), len(theta)
     result = Fit(
@@ -75,7 +73,7 @@ def maximize(
 
 
 def likelihood_gap(shares: Array, probabilities: Array, theta: Array) -> Array:
-    """Return a bound on how much the log-likelihood a report can still rise, for every row."""
+    """Return a bound on how much the log-likelihood per report can still rise, for every row."""
     chances = probabilities @ theta
     ratios = np.divide(shares, chances, out=np.zeros_like(shares), where=shares > 0.0)
     result: Array = np.log(np.maximum((ratios @ theta.T).max(axis=1), 1.0))

@@ -1,4 +1,4 @@
-"""The mean of numbers that nobody may see."""
+"""The estimator of the mean of people's numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.channel import check_table, check_tally
-from noutput.estimate.spread import smallest_noise, spread_of_inputs
+from noutput.estimate.counts import check_table, check_tally
+from noutput.estimate.input_variance import input_variance, smallest_noise
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def estimate_mean(
 
     remains, where the last factor is the share of the people who did not report on this
     attribute. The spread is estimated from the counts as far as the table tells squares apart
-    (`noutput.estimate.spread`), never too large by design. Duchi's two outputs tell nothing
+    (`noutput.estimate.input_variance`), never too large by design. Duchi's two outputs tell nothing
     about it: there the two errors are equal.
 
     Examples
@@ -200,7 +200,7 @@ def estimate_mean(
     mean = math.fsum(c * a for c, a in zip(shares, outputs, strict=True))
     second = math.fsum(c * (a - mean) ** 2 for c, a in zip(shares, outputs, strict=True))
     variance = max(second * (n / (n - 1)), smallest_noise(mechanism))
-    known = spread_of_inputs(mechanism, shares, mean, variance)
+    known = input_variance(mechanism, shares, mean, variance)
     known *= n / (n if people is None else people)
     return MeanEstimate(
         bounds.from_unit(mean),

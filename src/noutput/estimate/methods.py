@@ -11,7 +11,7 @@ from noutput.errors import InvalidArgumentError
 from noutput.estimate import em, gaussian, maximum
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array, Counts
+    from noutput.estimate.counts import Array, Counts
     from noutput.estimate.fit import Fit
 
 __all__ = ["METHODS", "Tolerance", "check_tolerance", "fit", "limits"]

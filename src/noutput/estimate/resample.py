@@ -1,4 +1,4 @@
-"""Counts drawn again: what other campaigns might have brought."""
+"""Resampled counts for the bootstrap: what other campaigns might have brought."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
 
 __all__ = ["generator", "redraw"]
 

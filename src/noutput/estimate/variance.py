@@ -1,4 +1,4 @@
-"""The variance of numbers that nobody may see."""
+"""The estimator of the variance of people's numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noutput.estimate.distribution import DistributionEstimate, estimate_distrib
 from noutput.interval import UNIT, IntervalLike
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Channel
+    from noutput.estimate.counts import Channel
     from noutput.estimate.methods import Tolerance
     from noutput.tally import Tally
 

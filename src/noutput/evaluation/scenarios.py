@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from noutput.designs import catalog, design
+from noutput.designs import catalog
+from noutput.designs.design import design
 from noutput.errors import InvalidArgumentError
 from noutput.evaluation.datasets import DATASETS
 from noutput.registry import mechanism
@@ -165,7 +166,7 @@ def make(name: str, epsilon: float) -> Mechanism:
 
 def bound(epsilon: float) -> float:
     """Return a worst-case variance that no unbiased mechanism of any size can beat."""
-    proven = design(epsilon, 16).lower_bound
+    proven = catalog.lower_bound(epsilon)
     if proven is None:
         raise InvalidArgumentError("epsilon", "lie where a lower bound is known", epsilon)
     return proven

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs import analytical, design
+from noutput.designs.design import design
+from noutput.designs.paper import analytical
 
 if TYPE_CHECKING:
     from noutput.evaluation.scenarios import Scenario

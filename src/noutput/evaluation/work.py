@@ -8,7 +8,7 @@ import numpy as np
 
 from noutput.estimate import em, methods
 from noutput.estimate.attributes import choose_attributes
-from noutput.estimate.channel import Counts, supported, transition_matrix
+from noutput.estimate.counts import Counts, supported, transition_matrix
 from noutput.estimate.distance import wasserstein
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.evaluation.scenarios import (

@@ -9,8 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from noutput import _checks
-from noutput.designs import catalog, design
+from noutput.designs import catalog
 from noutput.designs.certificate import EPSILON_RANGE
+from noutput.designs.design import design
 from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
 from noutput.interval import UNIT, IntervalLike, as_interval
@@ -20,14 +21,14 @@ from noutput.planner.expectation import (
     SHAPES,
     Plan,
     expect,
-    spread,
+    histogram_variance,
     whole_people,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from noutput.designs import Progress
+    from noutput.designs.solution import Progress
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
@@ -107,7 +108,7 @@ def plan(
         return table(loss).average_variance(weights)
 
     # the variance of one decoded report that may remain, and the part that no table can remove
-    known = spread(_checks.histogram("prior", [1.0]) if weights is None else weights)
+    known = histogram_variance(_checks.histogram("prior", [1.0]) if weights is None else weights)
     wanted = None if error is None else _checks.positive("error", error)
     target = 0.0 if wanted is None else (wanted / bounds.half_width / SCORE) ** 2
     if epsilon is not None and people is not None and wanted is None:
@@ -147,9 +148,7 @@ def ready_plans(
     weights = None if prior is None else _checks.histogram("prior", prior)
     plans = {found.epsilon: found}
     for epsilon in map(float, epsilons):
-        method = catalog.method_for(goal)
-        ready = catalog.shipped(epsilon, n_outputs, goal, method)
-        ready = ready or catalog.cached(epsilon, n_outputs, goal, method)
+        ready = catalog.find(epsilon, n_outputs, goal, catalog.method_for(goal))
         if ready is not None and epsilon not in plans:
             plans[epsilon] = expect(ready.mechanism, found.people, found.bounds, weights)
     return tuple(plans[epsilon] for epsilon in sorted(plans))

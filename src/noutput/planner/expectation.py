@@ -1,4 +1,4 @@
-r"""What to expect of a campaign with a given table and number of people.
+r"""The expected errors of a campaign with a given table and number of people.
 
 Notes
 -----
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["MOST_PEOPLE", "SCORE", "SHAPES", "Plan", "expect", "spread", "whole_people"]
+__all__ = ["MOST_PEOPLE", "SCORE", "SHAPES", "Plan", "expect", "histogram_variance", "whole_people"]
 
 SCORE = NormalDist().inv_cdf(0.975)
 """Half the width of a 95% interval, in standard errors."""
@@ -153,7 +153,7 @@ def whole_people(count: float, error: float) -> int:
     return max(2, math.ceil(count * (1.0 - 1e-12)))  # not one more for a rounding error
 
 
-def spread(weights: NDArray[np.float64]) -> float:
+def histogram_variance(weights: NDArray[np.float64]) -> float:
     """Return the variance of numbers that are distributed as a histogram of [-1, 1]."""
     centers = (np.arange(len(weights)) + 0.5) * (2.0 / len(weights)) - 1.0
     return mean_square(weights) - float(weights @ centers) ** 2
@@ -174,7 +174,7 @@ def expect(
         epsilon=mechanism.epsilon,
         people=people,
         bounds=bounds,
-        standard_error=math.sqrt(noise + spread(weights)) * unit,
+        standard_error=math.sqrt(noise + histogram_variance(weights)) * unit,
         worst_standard_error=math.sqrt(_largest_variance(mechanism)) * unit,
         respondents_error=math.sqrt(noise) * unit,
         wasserstein_errors=tuple(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noutput.designs.distribution.prior import draw_histograms
+from noutput.designs.distribution.training_shapes import draw_histograms
 from noutput.designs.distribution.unrolled import Batch, errors_and_gradient
 from noutput.estimate import em
 from noutput.estimate.distance import wasserstein

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from noutput.designs import catalog
-from noutput.designs.bound import lower_bound
-from noutput.designs.certificate import EPSILON_RANGE
-from noutput.designs.objective import Objective
-from noutput.errors import NoutputError
+from noutput.designs.catalog import lower_bound
 
 if TYPE_CHECKING:
     from noutput.collector.directory import Entry
@@ -52,18 +48,5 @@ def privacy(entry: Entry) -> Privacy:
 
 @lru_cache(maxsize=256)
 def _gap(mechanism: TableMechanism) -> float | None:
-    limit = _limit(mechanism.epsilon)
+    limit = lower_bound(mechanism.epsilon)
     return None if limit is None else max(0.0, mechanism.worst_variance() / limit - 1.0)
-
-
-def _limit(epsilon: float) -> float | None:
-    ready = catalog.shipped(epsilon, None, Objective.parse("worst"))
-    if ready is not None:
-        return ready.lower_bound
-    lowest, highest = EPSILON_RANGE
-    if not lowest <= epsilon <= highest:
-        return None
-    try:
-        return lower_bound(epsilon).value
-    except NoutputError:  # the search found no proof; the page does without
-        return None

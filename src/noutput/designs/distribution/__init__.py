@@ -2,7 +2,7 @@ r"""The best table for the distribution: trained by the error of the estimator t
 
 Notes
 -----
-A table has one row for each of 64 equal bins of [-1, 1], so two knots a bin: its lower edge, and
+A table has one row for each of 64 equal bins of [-1, 1], so two knots per bin: its lower edge, and
 its upper edge less :math:`2^{-18}`. Whatever the number is inside its bin, the report has almost
 the same distribution. So the transition matrix of the estimator is right for any distribution of
 numbers inside the bins, and atoms, which real data are full of, do no harm; tables that are linear
@@ -10,30 +10,26 @@ over wider cells lose most of the gain. The rows at the two knots of a bin diffe
 alone, which makes their means equal to the knots: the table decodes to an unbiased mean as every
 other does.
 
-`training` moves the rows, `parameters` keeps them private and unbiased, `unrolled` computes the
-error of EM and its gradient, `prior` says what people's numbers may look like, and `error` measures
-the result.
+`training` moves the rows, `private_rows` keeps them private and unbiased, `unrolled` computes the
+error of EM and its gradient, `training_shapes` says what people's numbers may look like, and
+`error` measures the result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noutput.designs.distribution.parameters import Parameters, Rows, Shape
-from noutput.designs.distribution.prior import BINS
+from noutput.designs.distribution.private_rows import Parameters, Rows, Shape
 from noutput.designs.distribution.training import Schedule, train
+from noutput.designs.distribution.training_shapes import BINS
+from noutput.designs.solution import Array, Progress, Solution
 from noutput.errors import DesignError
 from noutput.mechanisms.square_wave import square_wave
 
-__all__ = ["SIZES", "Solution", "solve"]
-
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["SIZES", "solve"]
 
 SIZES = (8, 256)
 """The least and the largest number of outputs."""
@@ -48,29 +44,12 @@ _FEW_OUTPUTS = 32
 _FEW_STEPS, _STEPS = 1500, 800  # a step with few outputs takes less time, and gains less
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A trained table, before it is quantized.
-
-    Parameters
-    ----------
-    outputs : array of shape (N,)
-    probabilities : array of shape (128, N)
-    iterations : int
-        Steps of the training.
-    """
-
-    outputs: Array
-    probabilities: Array
-    iterations: int
-
-
 def solve(
     epsilon: float,
     n_outputs: int,
     *,
     schedule: Schedule | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Solution:
     """Train a table for the distribution, from Square Wave with its reports in N cells.
 

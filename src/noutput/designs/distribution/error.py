@@ -1,4 +1,4 @@
-"""How well a table tells distributions: the value of a design for them."""
+"""The Wasserstein error of a table: the value of a design for distributions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.distribution.prior import BINS, draw_histograms
+from noutput.designs.distribution.training_shapes import BINS, draw_histograms
 from noutput.estimate import methods
-from noutput.estimate.channel import Counts
+from noutput.estimate.counts import Counts
 from noutput.estimate.distance import wasserstein
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def expected_error(mechanism: TableMechanism) -> float:
     """Return the mean Wasserstein error over [-1, 1] of EM with the paper's rule.
 
     It is simulated: 256 collections of 5,000 people each, whose histograms are always the same
-    draws of the prior (`noutput.designs.distribution.prior`); none of them is trained on. For
-    the same table the result is always the same, up to rounding and to what a release of numpy
-    may change in its random numbers.
+    draws (`noutput.designs.distribution.training_shapes`); none of them is trained on. For the
+    same table the result is always the same, up to rounding and to what a release of numpy may
+    change in its random numbers.
     """
     truths = _truths()
     theta = mechanism.transition(BINS)

@@ -2,7 +2,7 @@ r"""Gradient descent on the error of simulated collections.
 
 Notes
 -----
-Every step simulates collections of people whose histograms are drawn from the prior, with 500 to
+Every step simulates collections of people whose histograms are drawn at random, with 500 to
 20,000 reports each, estimates them by EM as far as its stopping rule, and moves the parameters of
 the rows against the exact gradient of the loss (Adam, 10.48550/arXiv.1412.6980, with a step size
 that falls as a cosine). The result is the average of the parameters over the last steps.
@@ -16,23 +16,22 @@ has the same size at every epsilon, and collections of every size count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noutput.designs.distribution.prior import draw_histograms
+from noutput.designs.distribution.training_shapes import draw_histograms
 from noutput.designs.distribution.unrolled import Batch, errors_and_gradient
 from noutput.estimate import methods
 
 if TYPE_CHECKING:
-    from noutput.designs.distribution.parameters import Gradient, Parameters, Shape
+    from numpy.typing import NDArray
+
+    from noutput.designs.distribution.private_rows import Gradient, Parameters, Shape
+    from noutput.designs.solution import Array, Progress
 
 __all__ = ["Scales", "Schedule", "train"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 _LOG_PEOPLE = (math.log(500.0), math.log(20_000.0))
 _TYPICAL_PEOPLE = 3000.0
@@ -80,7 +79,7 @@ def train(
     shape: Shape,
     baseline: Array,
     schedule: Schedule,
-    progress: Callable[[float], None],
+    progress: Progress,
 ) -> Parameters:
     """Return trained parameters; those to start with, and so the result, are symmetric.
 

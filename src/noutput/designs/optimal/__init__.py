@@ -2,8 +2,8 @@ r"""The best table with N outputs: a search over outputs with exact inner soluti
 
 Notes
 -----
-For given outputs and column minima the best probabilities are known in closed form (`envelope`),
-for given outputs the best minima are a small linear programme (`programme`), and outputs and
+For given outputs and column minima the best probabilities are known in closed form (`best_rows`),
+for given outputs the best minima are a small linear program (`linear_program`), and outputs and
 minima together are moved to a local optimum by sequential quadratic programming (`refine`). Which
 local optimum is the right one is the business of `search`. The result is tabulated at the at most
 2N + 1 inputs where the probabilities bend, and knots that are not needed are dropped (`knots`).
@@ -11,61 +11,32 @@ local optimum is the right one is the business of `search`. The result is tabula
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.certificate import EPSILON_RANGE
-from noutput.designs.optimal.envelope import Array, table
+from noutput.designs.optimal.best_rows import table
+from noutput.designs.optimal.density import Density, check_request
 from noutput.designs.optimal.knots import needed_knots
-from noutput.designs.optimal.prior import Prior
 from noutput.designs.optimal.search import NESTED_UP_TO, Candidate, Search
+from noutput.designs.solution import Array, Progress, Solution
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.moments import average_variance, largest_variance
 
-__all__ = ["Solution", "optimize", "optimize_sizes"]
+if TYPE_CHECKING:
+    from noutput.designs.objective import VarianceNorm
 
-Objective = Literal["worst", "average"]
-
-
-@dataclass(frozen=True)
-class Solution:
-    """A table found by `optimize`.
-
-    Attributes
-    ----------
-    outputs : ndarray
-        The N outputs, ascending.
-    knots : ndarray
-        The K inputs at which probabilities are given, from -1 to 1.
-    probabilities : ndarray
-        K x N; between knots they are linear.
-    value : float
-        The worst-case variance over all real inputs, or the average variance.
-    iterations : int
-        Number of local searches.
-    converged : bool
-        Whether the last exchange of outputs brought no improvement.
-    """
-
-    outputs: Array
-    knots: Array
-    probabilities: Array
-    value: float
-    iterations: int
-    converged: bool
+__all__ = ["optimize", "optimize_sizes"]
 
 
 def optimize(
     epsilon: float,
     n_outputs: int,
-    objective: Objective = "worst",
+    objective: VarianceNorm = "worst",
     prior: Array | None = None,
     *,
     start: Array | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Solution:
     r"""Find the epsilon-LDP, unbiased table with N outputs of least variance.
 
@@ -88,16 +59,17 @@ def optimize(
     Returns
     -------
     Solution
-        Outputs, knots, probabilities and the true value.
+        Its iterations are local searches; it has converged where the last exchange of outputs
+        brought no improvement.
 
     Examples
     --------
     >>> solution = optimize(1.0, 3)
-    >>> round(solution.value, 4)
+    >>> round(solution.worst_variance, 4)
     4.2062
     """
     _check(epsilon, n_outputs, objective, prior, start)
-    search = Search(epsilon, Prior.of(prior) if objective == "average" else None)
+    search = Search(epsilon, Density.of(prior) if objective == "average" else None)
     report = progress or _ignore
     best, allowed = search.from_scratch(n_outputs, report)
     if start is not None:
@@ -109,11 +81,11 @@ def optimize(
 
 def optimize_sizes(
     epsilon: float,
-    objective: Objective = "worst",
+    objective: VarianceNorm = "worst",
     prior: Array | None = None,
     *,
     largest: int = NESTED_UP_TO,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[int, Solution]:
     """Find the best table for every number of outputs from 2 to `largest` (at most 16).
 
@@ -122,11 +94,11 @@ def optimize_sizes(
     Examples
     --------
     >>> solutions = optimize_sizes(1.0, largest=4)
-    >>> {size: round(solution.value, 3) for size, solution in solutions.items()}
+    >>> {size: round(solution.worst_variance, 3) for size, solution in solutions.items()}
     {2: 4.683, 3: 4.206, 4: 4.154}
     """
     _check(epsilon, min(largest, NESTED_UP_TO), objective, prior, None)
-    search = Search(epsilon, Prior.of(prior) if objective == "average" else None)
+    search = Search(epsilon, Density.of(prior) if objective == "average" else None)
     solved = search.chain(min(largest, NESTED_UP_TO), progress or _ignore)
     return {
         n: _finish(search, best, search.allowance(best, solved.get(n - 1)))
@@ -141,15 +113,9 @@ def _ignore(_: float) -> None:
 def _check(
     epsilon: float, n_outputs: int, objective: str, prior: object, start: Array | None
 ) -> None:
-    lowest, highest = EPSILON_RANGE
-    if not lowest <= epsilon <= highest:
-        raise InvalidArgumentError("epsilon", f"be in [{lowest}, {highest}]", epsilon)
+    check_request(epsilon, objective, prior)
     if not 2 <= n_outputs <= 256:
         raise InvalidArgumentError("n_outputs", "be in [2, 256]", n_outputs)
-    if objective not in ("worst", "average"):
-        raise InvalidArgumentError("objective", "be 'worst' or 'average'", objective)
-    if objective == "worst" and prior is not None:
-        raise InvalidArgumentError("prior", "be None for the worst case", prior)
     if start is not None:
         array = np.asarray(start, dtype=np.float64)
         if array.shape != (n_outputs,) or not np.all(np.isfinite(array)):
@@ -165,21 +131,11 @@ def _finish(search: Search, best: Candidate, allowed: float) -> Solution:
         search.symmetric,
     )
     moments = rows @ (outputs * outputs)
-    value = _true_value(search.prior, knots, moments)
+    if search.density is None:
+        value = largest_variance(knots, moments)
+    else:
+        value = average_variance(knots, moments, search.density.masses)
     kept = needed_knots(
-        knots, moments, max(allowed, value * (1 + 1e-12)), search.prior, search.symmetric
+        knots, moments, max(allowed, value * (1 + 1e-12)), search.density, search.symmetric
     )
-    return Solution(
-        outputs=outputs,
-        knots=knots[kept],
-        probabilities=rows[kept],
-        value=_true_value(search.prior, knots[kept], moments[kept]),
-        iterations=search.iterations,
-        converged=search.converged,
-    )
-
-
-def _true_value(prior: Prior | None, knots: Array, moments: Array) -> float:
-    if prior is None:
-        return largest_variance(knots, moments)
-    return average_variance(knots, moments, prior.masses)
+    return Solution(outputs, rows[kept], search.iterations, search.converged)

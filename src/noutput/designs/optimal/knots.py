@@ -1,4 +1,4 @@
-r"""Which knots of a table are needed.
+r"""Knot removal: which knots of a table are needed.
 
 Notes
 -----
@@ -17,22 +17,22 @@ from noutput.mechanisms.moments import average_variance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noutput.designs.optimal.envelope import Array
-    from noutput.designs.optimal.prior import Prior
+    from noutput.designs.optimal.density import Density
+    from noutput.designs.solution import Array
 
 __all__ = ["needed_knots"]
 
 
 def needed_knots(
-    knots: Array, second_moments: Array, allowed: float, prior: Prior | None, symmetric: bool
+    knots: Array, second_moments: Array, allowed: float, density: Density | None, symmetric: bool
 ) -> NDArray[np.int64]:
     """Return the indexes of knots to keep so that the value stays at most ``allowed``.
 
-    ``prior`` is ``None`` for the worst case. Knots of a symmetric table go in pairs.
+    ``density`` is ``None`` for the worst case. Knots of a symmetric table go in pairs.
     """
-    if prior is None:
+    if density is None:
         return _needed_worst(knots, second_moments, allowed, symmetric)
-    return _needed_average(knots, second_moments, allowed, prior, symmetric)
+    return _needed_average(knots, second_moments, allowed, density, symmetric)
 
 
 def _peaks(left: Array, right: Array, left_moment: Array, right_moment: Array) -> Array:
@@ -70,7 +70,7 @@ def _needed_worst(
 
 
 def _needed_average(
-    knots: Array, moments: Array, allowed: float, prior: Prior, symmetric: bool
+    knots: Array, moments: Array, allowed: float, density: Density, symmetric: bool
 ) -> NDArray[np.int64]:
     kept = np.arange(knots.size)
     last = knots.size - 1
@@ -80,7 +80,7 @@ def _needed_average(
         for k in inner[inner >= last / 2] if symmetric else inner:
             gone = (k, last - k) if symmetric else (k,)
             rest = kept[~np.isin(kept, gone)]
-            candidates.append((average_variance(knots[rest], moments[rest], prior.masses), rest))
+            candidates.append((average_variance(knots[rest], moments[rest], density.masses), rest))
         value, rest = min(candidates, key=lambda pair: pair[0])
         if value > allowed:
             break

@@ -1,12 +1,12 @@
-r"""Move outputs and column minima together to a local optimum.
+r"""Local search: move outputs and column minima together to a local optimum.
 
 Notes
 -----
 Both objectives are explicit functions of the outputs a and the minima m (see
-`envelope`), with exact derivatives. The worst case is a smooth minimax problem: minimize V
+`best_rows`), with exact derivatives. The worst case is a smooth minimax problem: minimize V
 subject to :math:`V \ge s_{lr}(x_{lr}) - x_{lr}^2`. The average is one
 differentiable function, the sum over the pieces p of s of :math:`W_p\, s_p(\bar x_p)` with the
-prior's mass :math:`W_p` and mean :math:`\bar x_p` on the piece. Sequential
+density's mass :math:`W_p` and mean :math:`\bar x_p` on the piece. Sequential
 quadratic programming (SLSQP) solves either; all quantities are scaled to be of order one.
 """
 
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from noutput.designs.optimal.envelope import Array, Cuts, Indexes, reach_rows, slide
-from noutput.designs.optimal.programme import LEAST_MINIMUM, Layout, Multipliers
+from noutput.designs.optimal.best_rows import Cuts, Indexes, reach_rows, slide
+from noutput.designs.optimal.linear_program import LEAST_MINIMUM, Layout, Multipliers
 
 if TYPE_CHECKING:
-    from noutput.designs.optimal.prior import Prior
+    from noutput.designs.optimal.density import Density
+    from noutput.designs.solution import Array
 
 __all__ = ["average_multipliers", "average_slopes", "refine_average", "refine_worst"]
 
@@ -31,11 +32,11 @@ _ALL_PAIRS_UP_TO = 24
 
 
 def average_slopes(
-    layout: Layout, free_outputs: Array, free_minima: Array, prior: Prior
+    layout: Layout, free_outputs: Array, free_minima: Array, density: Density
 ) -> tuple[float, Array, Array]:
     """Return the average second moment and its derivatives by free outputs and free minima."""
     outputs, minima = layout.outputs(free_outputs), layout.minima(free_minima)
-    cuts, masses = _pieces(outputs, minima, layout.epsilon, prior)
+    cuts, masses = _pieces(outputs, minima, layout.epsilon, density)
     value = float(masses @ cuts.second_moments(minima))
     by_outputs = masses @ cuts.output_slopes(minima)
     by_minima = masses @ cuts.slopes
@@ -43,11 +44,11 @@ def average_slopes(
 
 
 def average_multipliers(
-    layout: Layout, free_outputs: Array, free_minima: Array, prior: Prior
+    layout: Layout, free_outputs: Array, free_minima: Array, density: Density
 ) -> Multipliers:
     """Return multipliers at a local optimum of the average, for its reduced costs."""
     outputs, minima = layout.outputs(free_outputs), layout.minima(free_minima)
-    cuts, masses = _pieces(outputs, minima, layout.epsilon, prior)
+    cuts, masses = _pieces(outputs, minima, layout.epsilon, density)
     slopes = layout.fold_minima(masses @ cuts.slopes)
     reach = [reach_rows(outputs, layout.epsilon, side) for side in layout.sides]
     rows = np.vstack([layout.fold_minima(rows) for rows, _ in reach])
@@ -70,11 +71,11 @@ def average_multipliers(
     )
 
 
-def _pieces(outputs: Array, minima: Array, epsilon: float, prior: Prior) -> tuple[Cuts, Array]:
+def _pieces(outputs: Array, minima: Array, epsilon: float, density: Density) -> tuple[Cuts, Array]:
     windows = slide(outputs, minima, epsilon, beyond=True)
     edges = np.clip(windows.knots, -1.0, 1.0)
     edges[0], edges[-1] = -1.0, 1.0
-    below, moment = prior.integrals(edges)
+    below, moment = density.integrals(edges)
     masses, moments = np.diff(below), np.diff(moment)
     keep = (masses > 1e-15) & (windows.lefts < windows.rights)
     masses, moments = masses[keep], moments[keep]
@@ -86,22 +87,22 @@ def refine_average(
     layout: Layout,
     free_outputs: Array,
     free_minima: Array,
-    prior: Prior,
+    density: Density,
     *,
     iterations: int,
     tolerance: float,
 ) -> tuple[Array, Array]:
     """Return (free outputs, free minima) at a local optimum of the average."""
     frame = _Frame(layout, free_outputs, free_minima)
-    scale = max(average_slopes(layout, free_outputs, free_minima, prior)[0], 1e-300)
+    scale = max(average_slopes(layout, free_outputs, free_minima, density)[0], 1e-300)
     # What can be improved is a small part of the second moment when epsilon is large.
-    scale = max(scale - prior.second_moment, 1e-3 * scale)
+    scale = max(scale - density.second_moment, 1e-3 * scale)
 
     def objective(variables: Array) -> tuple[float, Array]:
         outputs, minima = frame.split(variables)
-        value, by_outputs, by_minima = average_slopes(layout, outputs, minima, prior)
+        value, by_outputs, by_minima = average_slopes(layout, outputs, minima, density)
         slopes = np.concatenate([by_outputs * frame.output_unit, by_minima * frame.minimum_unit])
-        return (value - prior.second_moment) / scale, slopes / scale
+        return (value - density.second_moment) / scale, slopes / scale
 
     found = _slsqp(objective, frame.constraints, frame.start, frame.bounds, iterations, tolerance)
     return frame.split(found)

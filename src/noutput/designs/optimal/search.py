@@ -1,4 +1,4 @@
-r"""Find the right local optimum among outputs and column minima.
+r"""Global search for the right local optimum of outputs and column minima.
 
 Notes
 -----
@@ -15,14 +15,13 @@ many at a time and refined once per doubling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.optimal.envelope import Array, slide
-from noutput.designs.optimal.programme import LEAST_MINIMUM, Layout, solve_fixed
+from noutput.designs.optimal.best_rows import slide
+from noutput.designs.optimal.linear_program import LEAST_MINIMUM, Layout, solve_fixed
 from noutput.designs.optimal.refine import (
     average_multipliers,
     average_slopes,
@@ -31,7 +30,8 @@ from noutput.designs.optimal.refine import (
 )
 
 if TYPE_CHECKING:
-    from noutput.designs.optimal.prior import Prior
+    from noutput.designs.optimal.density import Density
+    from noutput.designs.solution import Array, Progress
 
 __all__ = ["NESTED_UP_TO", "Candidate", "Search"]
 
@@ -57,11 +57,11 @@ class Candidate:
 
 
 class Search:
-    """A search for one epsilon and objective; ``prior`` is ``None`` for the worst case."""
+    """A search for one epsilon and objective; ``density`` is ``None`` for the worst case."""
 
-    def __init__(self, epsilon: float, prior: Prior | None) -> None:
-        self.epsilon, self.prior = epsilon, prior
-        self.symmetric = prior is None or prior.symmetric
+    def __init__(self, epsilon: float, density: Density | None) -> None:
+        self.epsilon, self.density = epsilon, density
+        self.symmetric = density is None or density.symmetric
         self.duchi = 1.0 / float(np.tanh(epsilon / 2))
         self.iterations = 0
         self.converged = True
@@ -70,9 +70,7 @@ class Search:
         """Return which numbers are free for this many outputs."""
         return Layout(self.epsilon, n_outputs, self.symmetric)
 
-    def from_scratch(
-        self, n_outputs: int, report: Callable[[float], None]
-    ) -> tuple[Candidate, float]:
+    def from_scratch(self, n_outputs: int, report: Progress) -> tuple[Candidate, float]:
         """Return the best candidate and the value that knot removal may spend."""
         nested = min(n_outputs, NESTED_UP_TO)
         share = 1.0 if n_outputs == nested else 0.5
@@ -85,7 +83,7 @@ class Search:
         best = self.grow(best, n_outputs)
         return best, self.allowance(best, solved[nested])
 
-    def chain(self, largest: int, report: Callable[[float], None]) -> dict[int, Candidate]:
+    def chain(self, largest: int, report: Progress) -> dict[int, Candidate]:
         """Return the best candidate with every number of outputs from 2 to ``largest``."""
         solved: dict[int, Candidate] = {}
         for n in range(2, largest + 1):
@@ -95,7 +93,7 @@ class Search:
 
     def allowance(self, best: Candidate, smaller: Candidate | None) -> float:
         """Return the value that knot removal may spend: not more than one output less costs."""
-        slack = _WORST_KNOT_SLACK if self.prior is None else _AVERAGE_KNOT_SLACK
+        slack = _WORST_KNOT_SLACK if self.density is None else _AVERAGE_KNOT_SLACK
         return min(np.inf if smaller is None else smaller.value, best.value * (1 + slack))
 
     def from_start(self, n_outputs: int, start: Array) -> Candidate:
@@ -120,7 +118,7 @@ class Search:
     def nested_step(self, n: int, solved: dict[int, Candidate]) -> Candidate:
         """Return the best candidate with n outputs, given those with fewer."""
         layout = self.layout(n)
-        ranges = _STARTING_RANGES[:: 1 if self.prior is None else 4] if n <= 8 else [(0.0, 1.15)]
+        ranges = _STARTING_RANGES[:: 1 if self.density is None else 4] if n <= 8 else [(0.0, 1.15)]
         found = [self.polish(layout, self.grid(layout, *r)) for r in ranges]
         if n - 1 in solved:
             found.append(self.polish(layout, self.embed(solved[n - 1])))
@@ -164,9 +162,9 @@ class Search:
             return Candidate(np.inf, layout, outputs, minima)
         if reach < 1.0:
             outputs = outputs / reach
-        if self.prior is not None:
-            moment = average_slopes(layout, outputs, minima, self.prior)[0]
-            return Candidate(moment - self.prior.second_moment, layout, outputs, minima)
+        if self.density is not None:
+            moment = average_slopes(layout, outputs, minima, self.density)[0]
+            return Candidate(moment - self.density.second_moment, layout, outputs, minima)
         optimum = solve_fixed(layout, outputs, minima)
         if optimum is None:
             return Candidate(np.inf, layout, outputs, minima)
@@ -181,7 +179,7 @@ class Search:
     ) -> Candidate:
         """Return the local optimum reached from these outputs."""
         self.iterations += 1
-        if minima is None or self.prior is None:
+        if minima is None or self.density is None:
             optimum = solve_fixed(layout, outputs, minima)
             if optimum is None:
                 return Candidate(np.inf, layout, outputs, np.ones(layout.n_minima))
@@ -190,10 +188,10 @@ class Search:
         limit = 200 if n <= _FEW else max(16000 // n, 60)
         if not self.symmetric and tolerance == _SCREENING:
             limit = 80
-        if self.prior is not None:
+        if self.density is not None:
             begin = self.evaluate(layout, outputs, minima)
             moved = refine_average(
-                layout, outputs, minima, self.prior, iterations=limit, tolerance=tolerance
+                layout, outputs, minima, self.density, iterations=limit, tolerance=tolerance
             )
         else:
             begin = Candidate(value, layout, outputs, minima)
@@ -207,14 +205,14 @@ class Search:
     def insertions(self, candidate: Candidate, count: int) -> Array:
         """Return the points where one more output has the lowest reduced costs."""
         layout = candidate.layout
-        if self.prior is None:
+        if self.density is None:
             optimum = solve_fixed(layout, candidate.outputs, candidate.minima)
             if optimum is None:
                 return np.zeros(0)
             multipliers = optimum.multipliers
         else:
             multipliers = average_multipliers(
-                layout, candidate.outputs, candidate.minima, self.prior
+                layout, candidate.outputs, candidate.minima, self.density
             )
         top = 1.4 * float(np.abs(candidate.outputs).max())
         points = np.linspace(0.0 if self.symmetric else -top, top, 560 + 20 * layout.n_outputs)
@@ -240,8 +238,8 @@ class Search:
         minima = np.concatenate([candidate.minima[:odd], minima])
         if layout.n_outputs <= _FEW:
             return self.polish(layout, merged[order])
-        if self.prior is not None:
-            inputs, masses = self.prior.cells(_CELLS)
+        if self.density is not None:
+            inputs, masses = self.density.cells(_CELLS)
             optimum = solve_fixed(
                 layout, merged[order], minima, inputs=inputs, masses=masses, tolerance=1e-4
             )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.designs import analytical
+from noutput.designs.paper import analytical
 from noutput.errors import DesignError
 from tests.tables import epsilons
 

@@ -1,4 +1,4 @@
-"""What the estimators share: counts as arrays, and the matrix from bins to outputs."""
+"""Counts of outputs as arrays, and the matrix from bins to outputs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-r"""The linear programme for fixed outputs, solved by cuts.
+r"""The linear program for fixed outputs, solved by cuts.
 
 Notes
 -----
 For fixed outputs the objective is a convex, piecewise linear function of the column minima m (see
-`envelope`), so the programme needs no variable for a single probability. For the worst case it is
+`best_rows`), so the program needs no variable for a single probability. For the worst case it is
 
 .. math::
 
@@ -14,7 +14,7 @@ For fixed outputs the objective is a convex, piecewise linear function of the co
 and for an average over inputs :math:`x_k` with masses :math:`\lambda_k` it is the minimum of
 :math:`\sum_k \lambda_k (s_k - x_k^2)` with :math:`s_k \ge s_{lr}(x_k; m)`. The pairs that matter
 are the windows at the solution. They are found by repeating: solve with the cuts so far, slide
-the window at the new minima, add the violated cuts. The multipliers of the last programme are
+the window at the new minima, add the violated cuts. The multipliers of the last program are
 what `noutput.designs.bound` turns into a certificate, and they tell where a further output pays
 most.
 """
@@ -22,12 +22,15 @@ most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.optimize import linprog
 
-from noutput.designs.optimal.envelope import Array, Cuts, Indexes, reach_rows, slide
+from noutput.designs.optimal.best_rows import Cuts, Indexes, reach_rows, slide
+
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
 
 __all__ = ["LEAST_MINIMUM", "Layout", "Multipliers", "Optimum", "solve_fixed"]
 
@@ -102,7 +105,7 @@ class Layout:
 class Multipliers:
     r"""Dual values: :math:`\lambda (a - \alpha)(a - \beta)` at inputs, and the reach of borders.
 
-    A symmetric programme lists only inputs x >= 0; each stands for itself and its mirror image
+    A symmetric program lists only inputs x >= 0; each stands for itself and its mirror image
     with half of its weight.
     """
 
@@ -149,7 +152,7 @@ def solve_fixed(
     masses: Array | None = None,
     tolerance: float = 1e-9,
 ) -> Optimum | None:
-    """Solve the programme for these outputs, or return ``None`` if no mechanism exists.
+    """Solve the program for these outputs, or return ``None`` if no mechanism exists.
 
     Parameters
     ----------
@@ -160,7 +163,7 @@ def solve_fixed(
     guess : ndarray, optional
         Free minima whose windows give the first cuts. Needed when there are many outputs.
     seeds : Multipliers, optional
-        Multipliers of a programme on fewer outputs; their cuts and neighboring ones come first.
+        Multipliers of a program on fewer outputs; their cuts and neighboring ones come first.
     inputs, masses : ndarray, optional
         The inputs of an average (for a symmetric layout those >= 0, with the mass of both
         signs). By default the worst case over all inputs.
@@ -256,7 +259,7 @@ class _CutLoop:
                 )
         best_value, best_minima = np.inf, None
         for _ in range(_MAX_ROUNDS):
-            solved = self.programme()
+            solved = self.solve()
             if solved is None:
                 return None
             lower, minima, cut_weights, reach_weights = solved
@@ -295,7 +298,7 @@ class _CutLoop:
         variances = cuts.second_moments(self.layout.minima(minima)) - cuts.inputs**2
         return float(variances.max() if self.masses is None else self.masses @ variances)
 
-    def programme(self) -> tuple[float, Array, Array, Array] | None:
+    def solve(self) -> tuple[float, Array, Array, Array] | None:
         n_minima = self.layout.n_minima
         cost = np.zeros(self.rows.shape[1])
         cost[n_minima:] = 1.0 if self.masses is None else self.masses

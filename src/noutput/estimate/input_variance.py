@@ -1,4 +1,4 @@
-r"""How far the people's own numbers spread, as far as a table's reports can tell.
+r"""The variance of the people's own numbers, as far as a table's reports can tell.
 
 Notes
 -----
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["smallest_noise", "spread_of_inputs"]
+__all__ = ["input_variance", "smallest_noise"]
 
 _SMALLEST_DIRECTION = 1e-3  # relative to the largest singular value
 
@@ -54,7 +54,7 @@ def smallest_noise(mechanism: TableMechanism) -> float:
     return _square_scores(mechanism).smallest_noise
 
 
-def spread_of_inputs(
+def input_variance(
     mechanism: TableMechanism, shares: list[float], mean: float, variance: float
 ) -> float:
     """Return the variance of the people's numbers, or less where the table cannot tell.
@@ -68,5 +68,5 @@ def spread_of_inputs(
         Of the decoded reports; the result leaves at least the smallest noise of the mechanism.
     """
     found = _square_scores(mechanism)
-    spread = float(np.dot(shares, found.scores)) - found.error - mean**2
-    return max(0.0, min(spread, variance - found.smallest_noise))
+    likely = float(np.dot(shares, found.scores)) - found.error - mean**2
+    return max(0.0, min(likely, variance - found.smallest_noise))

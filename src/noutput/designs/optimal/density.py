@@ -1,26 +1,42 @@
-"""A prior for inputs in [-1, 1], given as a histogram on equal bins."""
+"""The density of inputs in [-1, 1]: a histogram on equal bins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from noutput import _checks
+from noutput.designs.certificate import EPSILON_RANGE
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["Prior"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+    from noutput.designs.solution import Array
+
+__all__ = ["Density", "check_request"]
 
 _SYMMETRY_TOLERANCE = 1e-12
 _LEAST_CELL = 1e-7
 
 
+def check_request(epsilon: float, objective: str, prior: object) -> None:
+    """Refuse an epsilon, an objective or a prior that optimal tables and bounds do not know."""
+    lowest, highest = EPSILON_RANGE
+    if not lowest <= epsilon <= highest:
+        raise InvalidArgumentError("epsilon", f"be in [{lowest}, {highest}]", epsilon)
+    if objective not in ("worst", "average"):
+        raise InvalidArgumentError("objective", "be 'worst' or 'average'", objective)
+    if objective == "worst" and prior is not None:
+        raise InvalidArgumentError("prior", "be None for the worst case", prior)
+
+
 @dataclass(frozen=True)
-class Prior:
-    r"""A piecewise-constant density on [-1, 1].
+class Density:
+    """A piecewise-constant density on [-1, 1].
 
     Parameters
     ----------
@@ -29,26 +45,18 @@ class Prior:
 
     Examples
     --------
-    >>> Prior.of(None).second_moment
+    >>> Density.of(None).second_moment
     0.3333333333333333
-    >>> bool(Prior.of([1.0, 3.0]).symmetric)
+    >>> bool(Density.of([1.0, 3.0]).symmetric)
     False
     """
 
     masses: Array
 
     @classmethod
-    def of(cls, weights: object) -> Prior:
-        """Build a prior from nonnegative weights; ``None`` is the uniform prior."""
-        if weights is None:
-            return cls(np.ones(1))
-        array = np.asarray(weights, dtype=np.float64)
-        if array.ndim != 1 or array.size == 0:
-            raise InvalidArgumentError("prior", "be a vector of bin weights", array.shape)
-        if not np.all(np.isfinite(array)) or np.any(array < 0) or array.sum() <= 0:
-            rule = "have finite weights >= 0 with a positive sum"
-            raise InvalidArgumentError("prior", rule, weights)
-        return cls(array / array.sum())
+    def of(cls, weights: ArrayLike | None) -> Density:
+        """Build a density from a prior's nonnegative weights; ``None`` is uniform."""
+        return cls(np.ones(1) if weights is None else _checks.histogram("prior", weights))
 
     @cached_property
     def edges(self) -> Array:
@@ -74,7 +82,7 @@ class Prior:
         return masses, moments
 
     def integrals(self, points: Array) -> tuple[Array, Array]:
-        r"""Return the mass and the first moment of the prior below each point of [-1, 1]."""
+        r"""Return the mass and the first moment of the density below each point of [-1, 1]."""
         mass_below, moment_below = self._below
         count = self.masses.size
         position = (points + 1.0) * (count / 2.0)
@@ -86,14 +94,14 @@ class Prior:
     def cells(self, count: int) -> tuple[Array, Array]:
         """Return means and masses of cells of equal width 1 / count.
 
-        Those of a symmetric prior are on [0, 1] and have the mass of both signs.
+        Those of a symmetric density are on [0, 1] and have the mass of both signs.
         """
         first = 0.0 if self.symmetric else -1.0
         edges = np.linspace(first, 1.0, count * (1 if self.symmetric else 2) + 1)
         below, moment = self.integrals(edges)
         masses, moments = np.diff(below), np.diff(moment)
         keep = masses > _LEAST_CELL
-        # The mass of nearly empty cells goes to the next one, so that no prior mass is lost.
+        # The mass of nearly empty cells goes to the next one, so that no mass is lost.
         groups = np.minimum(np.cumsum(keep) - keep, int(keep.sum()) - 1)
         masses = np.bincount(groups, weights=masses).astype(np.float64)
         moments = np.bincount(groups, weights=moments).astype(np.float64)

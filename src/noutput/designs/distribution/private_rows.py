@@ -1,4 +1,4 @@
-r"""Tables that are private and unbiased whatever their parameters are.
+r"""Rows of probabilities that are private and unbiased whatever their parameters are.
 
 Notes
 -----
@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
+
+from noutput.designs.solution import Array
 
 __all__ = ["Gradient", "Parameters", "Rows", "Shape"]
 
-Array: TypeAlias = NDArray[np.float64]
 Gradient: TypeAlias = tuple[Array, Array, Array]
 """Derivatives in the three parts of `Parameters`, or changes of them."""
 

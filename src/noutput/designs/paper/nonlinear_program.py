@@ -1,4 +1,4 @@
-r"""The paper's optimization problem in scaled variables, with exact derivatives.
+r"""The paper's nonlinear program in scaled variables, with exact derivatives.
 
 Notes
 -----
@@ -21,7 +21,7 @@ the derivative through :math:`\alpha` vanishes or :math:`\alpha` stays at an end
 :math:`\mathrm{Var}^r f` is differentiable too: moving a knot moves the pieces of the integral,
 but the integrand is continuous there.
 
-A problem that is symmetric in x is solved in the variables that symmetry leaves, from which a
+A program that is symmetric in x is solved in the variables that symmetry leaves, from which a
 linear map gives all.
 
 References
@@ -34,17 +34,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds
 
-from noutput.designs.analytical import RealTable
+from noutput.designs.solution import Array, Solution
 
-__all__ = ["Problem", "norm", "row_count"]
-
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["NonlinearProgram", "norm", "row_count"]
 
 _OUTPUT_GAP = 1e-5  # in units of A
 _KNOT_GAP = 1e-5
@@ -114,7 +110,7 @@ class _Point:
     second_moments: Array
 
 
-class Problem:
+class NonlinearProgram:
     r"""Objective and constraints as functions of the reduced variables.
 
     In the worst case, one more variable bounds the variance on every cell.
@@ -128,7 +124,7 @@ class Problem:
     prior : array
         Probabilities of equal bins of [-1, 1].
     typical : float
-        A typical value of the objective, which scales the problem.
+        A typical value of the objective, which scales the program.
 
     Notes
     -----
@@ -167,7 +163,7 @@ class Problem:
             return Bounds(low[owner], high[owner])
         return Bounds(np.append(low[owner], -np.inf), np.append(high[owner], np.inf))
 
-    def encode(self, table: RealTable) -> Array:
+    def encode(self, table: Solution) -> Array:
         """Return the variables of a table (K x N, private)."""
         high = np.maximum(table.probabilities.max(axis=0), 1e-12)
         shares = (table.probabilities / high - self.floor) / (1.0 - self.floor)
@@ -179,10 +175,10 @@ class Problem:
         largest = float(self._cells(point)[0].max())
         return np.append(reduced, (largest - self.shift) / self.scale)
 
-    def table(self, variables: Array) -> RealTable:
+    def table(self, variables: Array) -> Solution:
         """Return the outputs and probabilities that the variables stand for."""
         point = self._point(variables)
-        return RealTable(point.outputs, point.rows)
+        return Solution(point.outputs, point.rows)
 
     def objective(self, variables: Array) -> tuple[float, Array]:
         """Return the scaled objective and its gradient."""

@@ -1,4 +1,4 @@
-r"""What people's numbers may look like: random histograms that tables are trained on.
+r"""Random histograms that tables are trained on: what people's numbers may look like.
 
 Notes
 -----
@@ -15,21 +15,24 @@ peaks         0.16  Student's t of any width, 1.5 to 30 degrees of freedom, ofte
 smooth        0.17  one to three broad humps, without any atom
 ===========  =====  ==============================================================
 
-Half of all histograms are mirrored, so the prior is symmetric.
+Half of all histograms are mirrored, so their distribution is symmetric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
+
+from noutput.designs.solution import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["BINS", "draw_histograms"]
 
-Array: TypeAlias = NDArray[np.float64]
 Family: TypeAlias = Callable[[np.random.Generator, int], Array]
 
 BINS = 64
@@ -39,7 +42,7 @@ _MOST_PARTS = 3
 
 
 def draw_histograms(rng: np.random.Generator, count: int) -> Array:
-    """Draw histograms of the prior, of shape (count, 64).
+    """Draw histograms, an array of shape (count, 64).
 
     Examples
     --------

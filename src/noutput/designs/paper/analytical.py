@@ -22,38 +22,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from noutput.designs.solution import Array, Solution
 from noutput.errors import DesignError
-from noutput.mechanisms.moments import largest_variance
 
-__all__ = ["RealTable", "best_size", "solve"]
-
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["best_size", "solve"]
 
 _GRID = 65
 
 
-@dataclass(frozen=True, slots=True)
-class RealTable:
-    """Outputs (N) and probabilities (K x N) in real numbers, before they become a table."""
-
-    outputs: Array
-    probabilities: Array
-
-    @property
-    def worst_variance(self) -> float:
-        """The largest variance over all inputs."""
-        knots = self.probabilities @ self.outputs
-        return largest_variance(knots, self.probabilities @ self.outputs**2)
-
-
-def solve(epsilon: float, n_outputs: int) -> RealTable:
+def solve(epsilon: float, n_outputs: int) -> Solution:
     """Return the best analytical design with exactly this many outputs.
 
     Raises
@@ -79,12 +60,12 @@ def best_size(epsilon: float, largest: int) -> int:
     return min(n for value, n in values if value <= best * (1.0 + 1e-9))
 
 
-def _best_candidate(epsilon: float, n_outputs: int) -> RealTable | None:
+def _best_candidate(epsilon: float, n_outputs: int) -> Solution | None:
     c = math.exp(epsilon)
     half = n_outputs // 2
     largest_p0 = 1.0 / (c + 2 * half) if n_outputs % 2 else 0.0
 
-    def equalized(p0: float) -> RealTable | None:
+    def equalized(p0: float) -> Solution | None:
         outputs = _all_but_innermost(c, half, (1.0 - p0) / (c + 2 * half - 1))
         return _table(c, n_outputs, outputs, p0)
 
@@ -96,7 +77,7 @@ def _best_candidate(epsilon: float, n_outputs: int) -> RealTable | None:
     return min(feasible, key=lambda table: table.worst_variance, default=None)
 
 
-def _minimize(family: Callable[[float], RealTable | None], largest: float) -> float:
+def _minimize(family: Callable[[float], Solution | None], largest: float) -> float:
     """Return the p0 in [0, largest] whose design has the smallest variance.
 
     The variance is the larger of one that falls and one that rises with p0 where both are
@@ -158,7 +139,7 @@ def _all_cells(c: float, n_outputs: int) -> Array:
     return outputs
 
 
-def _table(c: float, n_outputs: int, positive: Array, p0: float) -> RealTable | None:
+def _table(c: float, n_outputs: int, positive: Array, p0: float) -> Solution | None:
     """Fill in the paper's structure; None where the outputs do not increase from 0."""
     half = n_outputs // 2
     p = (1.0 - p0) / (c + 2 * half - 1)
@@ -173,4 +154,4 @@ def _table(c: float, n_outputs: int, positive: Array, p0: float) -> RealTable | 
     rows[half, [half - 1, half, half + 1]] = p_star, c * p0, p_star
     if n_outputs % 2 == 0:
         outputs, rows = np.delete(outputs, half), np.delete(rows, half, axis=1)
-    return RealTable(outputs, rows)
+    return Solution(outputs, rows)

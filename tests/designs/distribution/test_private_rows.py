@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from noutput.designs import distribution
-from noutput.designs.distribution.parameters import Parameters, Rows, Shape
+from noutput.designs.distribution.private_rows import Parameters, Rows, Shape
 from noutput.mechanisms.square_wave import square_wave
 
 CENTERS = np.linspace(-63.0, 63.0, 64) / 64.0

@@ -2,14 +2,14 @@ r"""The paper's numerical design: sequential least squares from many starts.
 
 Notes
 -----
-The problem (:mod:`noutput.designs.problem`) is not convex, and SLSQP ends in the local optimum
-next to its start. The starts are PM-sub cut into N outputs, as in the paper; the same with other
-windows and unequal outputs; the analytical design where it exists; and the solution for N - 2
-outputs with one atom and its mirror image split in two, or that for N - 1 with the middle output
-added or split. A finite r starts from the worst-case solution too, and a prior that is not
-symmetric from the solution for its symmetric part. A short run from each start tells which are
-worth a long one (PM-sub always is). What counts in the end is the true objective of the repaired
-table, never what the solver reports.
+The program (:mod:`noutput.designs.paper.nonlinear_program`) is not convex, and SLSQP ends in the
+local optimum next to its start. The starts are PM-sub cut into N outputs, as in the paper; the
+same with other windows and unequal outputs; the analytical design where it exists; and the
+solution for N - 2 outputs with one atom and its mirror image split in two, or that for N - 1 with
+the middle output added or split. A finite r starts from the worst-case solution too, and a prior
+that is not symmetric from the solution for its symmetric part. A short run from each start tells
+which are worth a long one (PM-sub always is). What counts in the end is the true objective of the
+repaired table, never what the solver reports.
 
 References
 ----------
@@ -21,24 +21,21 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from noutput.designs import analytical
-from noutput.designs.analytical import RealTable
-from noutput.designs.problem import Problem, norm, row_count
+from noutput.designs.paper import analytical
+from noutput.designs.paper.nonlinear_program import NonlinearProgram, norm, row_count
+from noutput.designs.solution import Array, Solution
 from noutput.errors import DesignError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NumericalSolution", "solve"]
-
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["solve"]
 
 _SHORT = 40
 _LONG = 400
@@ -51,31 +48,11 @@ _PIECEWISE = [(share, power) for power in (1.0, 0.7, 1.4) for share in (1 / 3, 0
 
 
 @dataclass(frozen=True, slots=True)
-class NumericalSolution:
-    """A table, and how it was reached.
-
-    Parameters
-    ----------
-    table : RealTable
-    iterations : int
-        What the solver took from the start that won.
-    converged : bool
-        Whether the solver met its optimality conditions there; the table is feasible anyway.
-    """
-
-    table: RealTable
-    iterations: int
-    converged: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Run:
     variables: Array
-    table: RealTable
+    solution: Solution
     value: float
     violation: float
-    iterations: int
-    converged: bool
 
     @property
     def rank(self) -> float:
@@ -86,7 +63,7 @@ class _Run:
 
 def solve(
     epsilon: float, n_outputs: int, r: float = math.inf, prior: Array | None = None
-) -> NumericalSolution:
+) -> Solution:
     r"""Return the best table with this many outputs that SLSQP finds.
 
     Parameters
@@ -102,7 +79,7 @@ def solve(
 
     Returns
     -------
-    NumericalSolution
+    Solution
         Never worse than the analytical design with as many outputs. Its table is private up to
         the rounding of floats.
 
@@ -114,12 +91,12 @@ def solve(
     Examples
     --------
     >>> solution = solve(1.0, 5)
-    >>> print(solution.table.outputs[3:].round(2), round(solution.table.worst_variance, 4))
+    >>> print(solution.outputs[3:].round(2), round(solution.worst_variance, 4))
     [1.85 2.57] 4.0488
     """
-    solved: dict[int, NumericalSolution] = {}
+    solved: dict[int, Solution] = {}
     for size in _chain(n_outputs):
-        smaller = [solved[n].table for n in (size - 1, size - 2) if n in solved]
+        smaller = [solved[n] for n in (size - 1, size - 2) if n in solved]
         starts = [*_known(epsilon, size), *_grown(size, smaller)]
         solved[size] = _solve(epsilon, size, math.inf, np.ones(1), starts)
     worst = solved[n_outputs]
@@ -127,11 +104,11 @@ def solve(
         return worst
     weights = np.ones(1) if prior is None else prior
     mirrored = (weights + weights[::-1]) / 2.0
-    starts = [*_known(epsilon, n_outputs), worst.table]
+    starts = [*_known(epsilon, n_outputs), worst]
     symmetric = _solve(epsilon, n_outputs, r, mirrored, starts)
     if np.allclose(weights, mirrored, rtol=0.0, atol=1e-12):
         return symmetric
-    starts = [_piecewise(epsilon, n_outputs, *_PIECEWISE[0]), symmetric.table]
+    starts = [_piecewise(epsilon, n_outputs, *_PIECEWISE[0]), symmetric]
     return _solve(epsilon, n_outputs, r, weights, starts)
 
 
@@ -142,14 +119,14 @@ def _chain(n_outputs: int) -> list[int]:
 
 
 def _solve(
-    epsilon: float, n_outputs: int, r: float, prior: Array, starts: list[RealTable]
-) -> NumericalSolution:
+    epsilon: float, n_outputs: int, r: float, prior: Array, starts: list[Solution]
+) -> Solution:
     values = [_value(start, r, prior) for start in starts]
-    problem = Problem(epsilon, n_outputs, r, prior, typical=values[0])
-    short = [_run(problem, problem.encode(start), _SHORT) for start in starts]
+    program = NonlinearProgram(epsilon, n_outputs, r, prior, typical=values[0])
+    short = [_run(program, program.encode(start), _SHORT) for start in starts]
     promising = sorted(short[1:], key=lambda run: run.rank)
     chosen = promising[: 3 if n_outputs <= _SMALL else 1]
-    long = [_continue(problem, run) for run in [short[0], *chosen]]
+    long = [_continue(program, run) for run in [short[0], *chosen]]
     feasible = [run for run in long + short if run.violation <= _FEASIBLE]
     best = min(feasible, key=lambda run: run.value, default=None)
     if best is None or math.isinf(best.value):
@@ -159,51 +136,52 @@ def _solve(
             f"{epsilon}, n_outputs = {n_outputs}: constraints are violated by {least:.1e}"
         )
     if min(values) < best.value * (1.0 - _TOLERANCE):  # every start is feasible
-        return NumericalSolution(starts[int(np.argmin(values))], 0, converged=False)
-    return NumericalSolution(best.table, best.iterations, best.converged)
+        return replace(starts[int(np.argmin(values))], iterations=0, converged=False)
+    return best.solution
 
 
-def _continue(problem: Problem, run: _Run) -> _Run:
-    if run.converged:
+def _continue(program: NonlinearProgram, run: _Run) -> _Run:
+    if run.solution.converged:
         return run
     # an iteration takes a time that grows with the cube of the number of variables
     most = min(_LONG, 25_000 // len(run.variables))
-    return _run(problem, run.variables, most, run.iterations)
+    return _run(program, run.variables, most, run.solution.iterations)
 
 
-def _run(problem: Problem, variables: Array, most: int, before: int = 0) -> _Run:
+def _run(program: NonlinearProgram, variables: Array, most: int, before: int = 0) -> _Run:
     # the type stubs know scalar constraints only
     constraints: Any = [
-        {"type": "eq", "fun": problem.equations, "jac": problem.equations_jacobian},
-        {"type": "ineq", "fun": problem.inequalities, "jac": problem.inequalities_jacobian},
+        {"type": "eq", "fun": program.equations, "jac": program.equations_jacobian},
+        {"type": "ineq", "fun": program.inequalities, "jac": program.inequalities_jacobian},
     ]
     found = minimize(
-        problem.objective,
+        program.objective,
         variables,
         jac=True,
         method="SLSQP",
-        bounds=problem.bounds,
+        bounds=program.bounds,
         constraints=constraints,
         options={"maxiter": most, "ftol": _TOLERANCE},
     )
-    table = _repair(problem.table(found.x), problem.floor)
+    table = _repair(program.table(found.x), program.floor)
     violation = max(
-        float(np.abs(problem.equations(found.x)).max()),
-        -float(problem.inequalities(found.x).min(initial=0.0)),
+        float(np.abs(program.equations(found.x)).max()),
+        -float(program.inequalities(found.x).min(initial=0.0)),
     )
-    value = _value(table, problem.r, problem.prior)
+    value = _value(table, program.r, program.prior)
     iterations = before + int(found.nit)
-    return _Run(found.x, table, value, violation, iterations, bool(found.success))
+    solution = replace(table, iterations=iterations, converged=bool(found.success))
+    return _Run(found.x, solution, value, violation)
 
 
-def _tidy(table: RealTable) -> RealTable:
+def _tidy(table: Solution) -> Solution:
     """Make rows add up to 1 and the outer means -1 and 1."""
     rows = _add_up(table.probabilities)
     first, last = rows[0] @ table.outputs, rows[-1] @ table.outputs
     if not last > first:
         return table  # the solver went astray: out of order, so its value is infinite
     outputs = (table.outputs - (first + last) / 2.0) * (2.0 / (last - first))
-    return RealTable(outputs, rows)
+    return Solution(outputs, rows)
 
 
 def _add_up(rows: Array) -> Array:
@@ -211,7 +189,7 @@ def _add_up(rows: Array) -> Array:
     return result
 
 
-def _repair(table: RealTable, floor: float) -> RealTable:
+def _repair(table: Solution, floor: float) -> Solution:
     r"""Make a table that is nearly feasible feasible: row sums, ratios, then outer means.
 
     Notes
@@ -223,20 +201,19 @@ def _repair(table: RealTable, floor: float) -> RealTable:
     mean = rows.mean(axis=0)
     excess = np.maximum(floor * rows.max(axis=0) - rows.min(axis=0), 0.0)
     mixed = excess / np.maximum(excess + (1.0 - floor) * mean, 1e-300)
-    return _tidy(RealTable(table.outputs, rows + mixed.max() * (mean - rows)))
+    return _tidy(Solution(table.outputs, rows + mixed.max() * (mean - rows)))
 
 
-def _value(table: RealTable, r: float, prior: Array) -> float:
+def _value(table: Solution, r: float, prior: Array) -> float:
     """Return the true objective; infinity where outputs or knots are out of order."""
-    knots = table.probabilities @ table.outputs
-    if not (np.all(np.diff(table.outputs) > 0.0) and np.all(np.diff(knots) > 1e-9)):
+    if not (np.all(np.diff(table.outputs) > 0.0) and np.all(np.diff(table.knots) > 1e-9)):
         return math.inf
     if math.isinf(r):
         return table.worst_variance
-    return norm(knots, table.probabilities @ table.outputs**2, r, prior)[0]
+    return norm(table.knots, table.second_moments, r, prior)[0]
 
 
-def _known(epsilon: float, n_outputs: int) -> Iterator[RealTable]:
+def _known(epsilon: float, n_outputs: int) -> Iterator[Solution]:
     """Yield PM-sub, its relatives and the analytical design."""
     for share, power in _PIECEWISE[: None if n_outputs <= _SMALL else 4]:
         yield _piecewise(epsilon, n_outputs, share, power)
@@ -245,10 +222,10 @@ def _known(epsilon: float, n_outputs: int) -> Iterator[RealTable]:
         yield analytical.solve(epsilon, n_outputs)
 
 
-def _grown(n_outputs: int, smaller: list[RealTable]) -> Iterator[RealTable]:
+def _grown(n_outputs: int, smaller: list[Solution]) -> Iterator[Solution]:
     """Yield solutions with one or two outputs less, with what they lack added."""
     for table in smaller:
-        widths = np.diff(table.probabilities @ table.outputs)[: len(table.probabilities) // 2]
+        widths = np.diff(table.knots)[: len(table.probabilities) // 2]
         cells = range(len(widths)) if n_outputs <= _SMALL else [int(widths.argmax())]
         if len(table.outputs) == n_outputs - 2:
             atoms = range(len(table.outputs) // 2)
@@ -259,7 +236,7 @@ def _grown(n_outputs: int, smaller: list[RealTable]) -> Iterator[RealTable]:
             yield from (_without_zero(table, cell) for cell in cells)
 
 
-def _piecewise(epsilon: float, n_outputs: int, share: float, power: float) -> RealTable:
+def _piecewise(epsilon: float, n_outputs: int, share: float, power: float) -> Solution:
     r"""Cut a piecewise mechanism into outputs: PM-sub is share = 1/3, power = 1.
 
     Notes
@@ -274,10 +251,10 @@ def _piecewise(epsilon: float, n_outputs: int, share: float, power: float) -> Re
     center = radius * zeta * np.linspace(-1.0, 1.0, row_count(n_outputs))[:, None]
     inside = np.minimum(edges[1:], center + radius) - np.maximum(edges[:-1], center - radius)
     rows = np.diff(edges) + (c - 1.0) * np.maximum(inside, 0.0)
-    return _tidy(RealTable((edges[1:] + edges[:-1]) / 2.0, rows))
+    return _tidy(Solution((edges[1:] + edges[:-1]) / 2.0, rows))
 
 
-def _split(table: RealTable, atom: int, cell: int) -> RealTable:
+def _split(table: Solution, atom: int, cell: int) -> Solution:
     """Split an atom and its mirror image in two, and halve a cell and its mirror image."""
     outputs, rows = table.outputs, table.probabilities
     atoms = np.array([atom, len(outputs) - 1 - atom])
@@ -288,18 +265,18 @@ def _split(table: RealTable, atom: int, cell: int) -> RealTable:
     lower[atoms] -= apart
     halved[:, atoms] /= 2.0
     split = np.insert(halved, atoms + 1, halved[:, atoms], axis=1)
-    return RealTable(np.insert(lower, atoms + 1, outputs[atoms] + apart), _halve(split, cell))
+    return Solution(np.insert(lower, atoms + 1, outputs[atoms] + apart), _halve(split, cell))
 
 
-def _with_zero(table: RealTable) -> RealTable:
+def _with_zero(table: Solution) -> Solution:
     """Add an unlikely output in the middle."""
     middle = len(table.outputs) // 2
     center = (table.outputs[middle - 1] + table.outputs[middle]) / 2.0
     rows = np.insert(0.98 * table.probabilities, middle, 0.02, axis=1)
-    return _tidy(RealTable(np.insert(table.outputs, middle, center), rows))
+    return _tidy(Solution(np.insert(table.outputs, middle, center), rows))
 
 
-def _without_zero(table: RealTable, cell: int) -> RealTable:
+def _without_zero(table: Solution, cell: int) -> Solution:
     """Split the output in the middle in two, and halve a cell and its mirror image."""
     middle = len(table.outputs) // 2
     apart = 0.05 * np.diff(table.outputs)[[middle - 1, middle]].min()
@@ -307,7 +284,7 @@ def _without_zero(table: RealTable, cell: int) -> RealTable:
     outputs = np.r_[table.outputs[:middle], center, table.outputs[middle + 1 :]]
     rows = np.insert(table.probabilities, middle, table.probabilities[:, middle], axis=1)
     rows[:, [middle, middle + 1]] /= 2.0
-    return RealTable(outputs, _halve(rows, cell))
+    return Solution(outputs, _halve(rows, cell))
 
 
 def _halve(rows: Array, cell: int) -> Array:

@@ -5,7 +5,7 @@ Notes
 Let :math:`a_1 < \dots < a_N` be the outputs, :math:`m_i` the least probability of output i over
 all inputs and :math:`E = e^\varepsilon`. Privacy says that every row is
 :math:`P_i(x) = m_i + h_i(x)` with :math:`0 \le h_i(x) \le u_i = (E - 1) m_i`. The row of least
-second moment for one input x is a linear programme with two equations. Its dual is
+second moment for one input x is a linear program with two equations. Its dual is
 
 .. math::
 
@@ -38,13 +38,16 @@ all real x is therefore the maximum of finitely many polynomials in (a, m), line
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
+
 __all__ = ["Cuts", "Windows", "reach_rows", "slide", "table"]
 
-Array = NDArray[np.float64]
 Indexes = NDArray[np.int64]
 
 _SAME_KNOT = 1e-10

@@ -1,0 +1,186 @@
+"""The `design` function: from a privacy budget and an objective to a certified table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from noutput import _checks
+from noutput.designs import catalog
+from noutput.designs.certificate import EPSILON_RANGE
+from noutput.designs.objective import Objective
+from noutput.designs.result import Design, certify
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from noutput.designs.solution import Progress, Solution
+
+__all__ = ["Method", "design"]
+
+Method: TypeAlias = Literal["optimal", "numerical", "analytical"]
+
+_METHODS = ("optimal", "numerical", "analytical")
+_LARGEST_SEARCHED = 16
+_PAPER_RANGE = (0.001, 20.0)
+_TRAINED_SIZE = 64
+
+
+def design(
+    epsilon: float,
+    n_outputs: int | None = None,
+    objective: str | float = "worst",
+    method: Method = "optimal",
+    *,
+    prior: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Design:
+    r"""Design a mechanism, certify it, and prove how close to the limit it is.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss that a report may have.
+    n_outputs : int, optional
+        How many different reports there may be, from 2 to 256. None takes the smallest number up
+        to 16 whose value is within 0.01% of the best ("numerical": that of the optimal design for
+        the worst case at the nearest epsilon of the catalog, whatever the objective is;
+        "analytical": the best). For distributions from 8 on, and None is 64. Designs of the paper
+        ("numerical" and "analytical") with an odd number have one output less where that in the
+        middle would never be reported. All others have as many as asked for, some of which may
+        tell the same: see `Design.twins`.
+    objective : "worst", "average", "distribution" or a number r >= 1
+        The norm of the variance over the inputs that is minimized; numbers need the method
+        "numerical". "distribution" is no norm, but the Wasserstein error of the estimated
+        distribution: see `noutput.designs.distribution`.
+    method : "optimal", "numerical" or "analytical"
+        The best table with any knots; the paper's nonlinear program; the paper's closed form
+        (worst case only). Tables for distributions are always trained by gradients: leave the
+        default.
+    prior : sequence of floats, optional
+        Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
+        objective is not "worst". Uniform if not given.
+    progress : callable, optional
+        Called with the share of the work that is done, from 0 to 1.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    DesignError
+        If no table of the wanted kind was found.
+
+    Guarantees
+    ----------
+    The mechanism is :math:`\epsilon`-locally differentially private, whatever the solver did:
+    its table is certified in whole numbers when it is constructed. `Design.lower_bound` is
+    proven by a certificate that a separate checker has verified (for designs of the catalog when
+    it was built, and whenever `noutput verify` is called).
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> d = no.design(epsilon=1.0, n_outputs=16)
+    >>> round(d.value, 3), round(d.lower_bound, 3), d.gap < 0.0015
+    (3.993, 3.991, True)
+    """
+    epsilon = _checks.positive("epsilon", epsilon)
+    goal = Objective.parse(objective, prior)
+    _checks.choice("method", method, _METHODS)
+    if n_outputs is not None:
+        n_outputs = _checks.whole("n_outputs", n_outputs, 2, 256)
+    lowest, highest = EPSILON_RANGE if method == "optimal" else _PAPER_RANGE
+    if not lowest <= epsilon <= highest:
+        rule = f"lie in [{lowest}, {highest}] where the method is {method!r}"
+        raise InvalidArgumentError("epsilon", rule, epsilon)
+    kind = _kind(goal, method)
+    if kind == "analytical":
+        return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
+    size = _trained_size(n_outputs) if kind == "trained" else n_outputs
+    report = progress or (lambda _share: None)
+    found = catalog.find(epsilon, size, goal, kind)
+    if found is None:
+        found = certify(epsilon, _SOLVERS[kind](epsilon, size, goal, report), goal, kind)
+        catalog.keep(found, size)
+    report(1.0)
+    return found
+
+
+def _kind(goal: Objective, method: Method) -> str:
+    """Return the method that a design will have; refuse one that does not know the objective."""
+    if goal.r is None:
+        if method != "optimal":
+            rule = "be left at its default where the objective is 'distribution'"
+            raise InvalidArgumentError("method", rule, method)
+        return catalog.method_for(goal)
+    if method == "analytical" and goal.name != "worst":
+        rule = "be 'worst' where the method is 'analytical'"
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    if method == "optimal" and goal.variance_norm is None:
+        rule = "be 'worst' or 'average' where the method is 'optimal'"
+        raise InvalidArgumentError("objective", rule, goal.spelling)
+    return method
+
+
+def _trained_size(n_outputs: int | None) -> int:
+    from noutput.designs import distribution
+
+    return _checks.whole("n_outputs", n_outputs or _TRAINED_SIZE, *distribution.SIZES)
+
+
+def _analytical(epsilon: float, n_outputs: int | None) -> Solution:
+    from noutput.designs.paper import analytical
+
+    return analytical.solve(epsilon, n_outputs or analytical.best_size(epsilon, _LARGEST_SEARCHED))
+
+
+def _numerical(
+    epsilon: float, n_outputs: int | None, goal: Objective, _progress: Progress
+) -> Solution:
+    from noutput.designs.paper import numerical
+
+    size = n_outputs or _numerical_size(epsilon)
+    return numerical.solve(epsilon, size, goal.r or np.inf, goal.weights)
+
+
+def _numerical_size(epsilon: float) -> int:
+    """Return how many outputs pay, as the nearest worst-case design of the catalog has them.
+
+    The objective does not matter: averages and other norms take the same number. Solving the
+    paper's program for every number of outputs would take minutes.
+    """
+    best = catalog.nearest(epsilon, None, Objective.parse("worst"))
+    return _LARGEST_SEARCHED if best is None else best.mechanism.n_outputs
+
+
+def _optimal(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Solution:
+    from noutput.designs.optimal import optimize, optimize_sizes
+
+    norm = goal.variance_norm or "worst"
+    if n_outputs is not None:
+        near = catalog.nearest(epsilon, n_outputs, Objective(goal.r))
+        start = None if near is None else near.mechanism.outputs
+        return optimize(epsilon, n_outputs, norm, goal.weights, start=start, progress=progress)
+    solutions = optimize_sizes(epsilon, norm, goal.weights, progress=progress)
+    values = {
+        size: found.worst_variance if norm == "worst" else found.average_variance(goal.weights)
+        for size, found in solutions.items()
+    }
+    return solutions[catalog.smallest(values)]
+
+
+def _trained(
+    epsilon: float, n_outputs: int | None, _goal: Objective, progress: Progress
+) -> Solution:
+    from noutput.designs import distribution
+
+    return distribution.solve(epsilon, n_outputs or _TRAINED_SIZE, progress=progress)
+
+
+_SOLVERS = {"optimal": _optimal, "numerical": _numerical, "trained": _trained}

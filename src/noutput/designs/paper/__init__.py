@@ -1,0 +1,1 @@
+"""Designs of the paper: its closed form, and its nonlinear program."""
