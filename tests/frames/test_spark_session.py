@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from noutput import InvalidArgumentError, frames
-from noutput.frames import sessions
 from noutput.frames.engines import spark as engine
+from noutput.frames.engines import spark_session as sessions
 
 
 def test_workers_run_the_drivers_python(spark: Any) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, overload
 from noutput import _checks
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.engine_errors import plain_errors
+from noutput.frames.engines.errors import plain_errors
 from noutput.frames.layouts import unpivot
 from noutput.frames.marks import count_marked
-from noutput.frames.names import ATTRIBUTE, REPORT, find_report_column
 from noutput.frames.privatizing import open_frame
 from noutput.frames.recipe import LAYOUTS, column_names
+from noutput.frames.reports import ATTRIBUTE, REPORT, find_report_column
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:

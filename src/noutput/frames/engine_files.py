@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage, streaming
-from noutput.frames.engine_errors import engine_errors
 from noutput.frames.engines import spark
+from noutput.frames.engines.errors import engine_errors
+from noutput.frames.engines.spark_session import borrow_session
 from noutput.frames.kinds import ENDINGS, check_file, is_csv
 from noutput.frames.privatizing import run_recipe
-from noutput.frames.sessions import borrow_session
 
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe

@@ -11,7 +11,6 @@ from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage, streaming
 from noutput.frames.counting import tally
-from noutput.frames.engine_errors import plain_errors
 from noutput.frames.engine_files import (
     duckdb_reports,
     exact_rows,
@@ -20,12 +19,13 @@ from noutput.frames.engine_files import (
     privatize_spark,
     spark_frame,
 )
+from noutput.frames.engines.errors import plain_errors
+from noutput.frames.engines.spark_session import borrow_session
 from noutput.frames.kinds import check_ending
 from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
-from noutput.frames.sessions import borrow_session
 
 if TYPE_CHECKING:
-    from noutput.frames.reading import Progress
+    from noutput.frames.engines.arrow import Progress
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 

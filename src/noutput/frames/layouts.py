@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from noutput._extras import need
 from noutput.frames.engines import duckdb
-from noutput.frames.names import ATTRIBUTE, REPORT, report_name
+from noutput.frames.reports import ATTRIBUTE, REPORT, report_name
 
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe

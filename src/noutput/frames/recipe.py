@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from noutput import _checks
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.frames.names import ATTRIBUTE, REPORT, report_name
+from noutput.frames.reports import ATTRIBUTE, REPORT, report_name
 from noutput.interval import Interval, IntervalLike, as_interval
 from noutput.mechanisms import document
 from noutput.mechanisms.table import TableMechanism

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames import reading, storage
+from noutput.frames import storage
 from noutput.frames.drawing import draw_reports
+from noutput.frames.engines import arrow
 from noutput.frames.kinds import check_file, is_csv
 from noutput.frames.labels import KEY
 from noutput.frames.layouts import to_long
-from noutput.frames.names import ATTRIBUTE
 from noutput.frames.privatizing import check_columns, check_seed, open_frame
+from noutput.frames.reports import ATTRIBUTE
 from noutput.frames.values import Place, count_refused
 
 if TYPE_CHECKING:
-    from noutput.frames.reading import Progress, Source
+    from noutput.frames.engines.arrow import Progress, Source
     from noutput.frames.recipe import Recipe
 
 __all__ = ["check", "privatize", "read", "read_values"]
@@ -55,10 +56,10 @@ def read(source: Path, columns: Sequence[str]) -> Iterator[Any]:
     pa = need("pyarrow", "frames")
     if is_csv(source):
         kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
-        batches = reading.csv_batches(str(source), *reading.csv_input(source), kinds)
+        batches = arrow.csv_batches(str(source), *arrow.csv_input(source), kinds)
     else:
         files = storage.parquet_files(source, columns)
-        batches = reading.parquet_batches(files, columns)
+        batches = arrow.parquet_batches(files, columns)
     yield from map(pa.table, batches)
 
 
@@ -105,17 +106,17 @@ def read_values(
         if isinstance(source, Path):
             check_file(source)
         kinds = dict.fromkeys(recipe.columns, pa.float64()) | dict.fromkeys(keep, pa.string())
-        header, stream = reading.csv_input(source)
+        header, stream = arrow.csv_input(source)
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
-        name = reading.source_name(source)
+        name = arrow.source_name(source)
         if not set(recipe.columns) <= set(header):
-            reading.check_header(name, header)
-        batches = reading.csv_batches(name, header, stream, kinds, progress)
+            arrow.check_header(name, header)
+        batches = arrow.csv_batches(name, header, stream, kinds, progress)
     else:
         wanted = [*recipe.columns, *keep]
         files = storage.parquet_files(source, wanted)
         schema = need("pyarrow.parquet", "frames").read_schema(files[0])
-        batches = reading.parquet_batches(files, wanted, progress)
+        batches = arrow.parquet_batches(files, wanted, progress)
     check_columns(open_frame(schema.empty_table()), recipe, keep)
     yield from batches
 

@@ -11,7 +11,7 @@ from typing import Any
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
-from noutput.frames.reading import text_numbers
+from noutput.frames.engines.arrow import text_numbers
 from noutput.frames.recipe import Recipe
 from noutput.frames.values import Place
 
