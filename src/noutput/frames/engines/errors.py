@@ -1,26 +1,40 @@
-"""Errors of workers, unpacked: engines wrap what a batch raised into errors of their own."""
+"""Errors of workers: engines make errors of their own of what a batch raised, and keep its text.
+
+An InvalidArgumentError of a worker therefore ends with its parts as a line of JSON, and they are
+read back from there.
+"""
 
 from __future__ import annotations
 
-import re
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["engine_errors", "plain_errors"]
+__all__ = ["carry_errors", "engine_errors", "plain_errors"]
 
-_OURS = re.compile(r"InvalidArgumentError: (.+?) must (.+); found (.+)$", re.MULTILINE)
+_MARK = "\nnoutput-error: "  # the sentence before it is one line: names and values are quoted
 
 
-class _Found(str):
-    """A value that is known by its text only."""
+class CarriedError(InvalidArgumentError):
+    """An InvalidArgumentError of a worker, whose text ends with its parts."""
 
-    __slots__ = ()
+    def __str__(self) -> str:
+        parts = json.dumps([self.name, self.rule, self.found], default=str)
+        return f"{super().__str__()}{_MARK}{parts}"
 
-    def __repr__(self) -> str:
-        return str(self)
+
+@contextmanager
+def carry_errors() -> Iterator[None]:
+    """Let an InvalidArgumentError survive an engine that passes on texts alone."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if type(error) is not InvalidArgumentError:  # others are about documents and tables
+            raise
+        raise CarriedError(error.name, error.rule, error.found) from None
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
@@ -36,11 +50,12 @@ def engine_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Raise the InvalidArgumentError of a batch as such, whatever the engine made of it."""
+    """Raise the InvalidArgumentError of a worker as such, whatever the engine made of it."""
     try:
         yield
     except engine_errors() as error:
-        match = _OURS.search(str(error))
-        if match is None:
+        _, mark, parts = str(error).partition(_MARK)
+        if not mark:
             raise
-        raise InvalidArgumentError(match[1], match[2], _Found(match[3])) from None
+        name, rule, found = json.JSONDecoder().raw_decode(parts)[0]
+        raise InvalidArgumentError(name, rule, found) from None
