@@ -198,14 +198,10 @@ def tally_files(
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> tally_files(target)["age"].total
     3
     """
@@ -224,14 +220,10 @@ def read_counts(
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> found, tallies = read_counts(target)
     >>> found == recipe, tallies["age"].total
     (True, 3)
@@ -266,14 +258,10 @@ def read_recipe(source: str | Path) -> Recipe:
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> read_recipe(target).bounds["age"].upper
     120.0
     """

@@ -32,15 +32,5 @@ else:
     spark_types = LazyModule("pyspark.sql.types", "spark")
 
 __all__ = [
-    "duckdb",
-    "nw",
-    "pa",
-    "pa_csv",
-    "pc",
-    "pd",
-    "pl",
-    "pq",
-    "pyspark",
-    "spark_sql",
-    "spark_types",
-]
+    "duckdb", "nw", "pa", "pa_csv", "pc", "pd", "pl", "pq", "pyspark", "spark_sql", "spark_types",
+]  # fmt: skip

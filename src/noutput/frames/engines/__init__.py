@@ -2,6 +2,5 @@
 
 Every adapter of frames has a function `privatize(frame, recipe, names, keep, ...)`. It returns a
 frame of the same kind with the kept columns and, under the given names, one column of reports per
-column of the recipe. The engines of `noutput.frames.privatize_files` (`arrow`, `duckdb` and `spark`)
-read and write files, too.
+column of the recipe. The engines `arrow`, `duckdb` and `spark` read and write files, too.
 """
