@@ -181,7 +181,7 @@ def tally_files(
     engine: str = "arrow",
     master: str | None = None,
 ) -> dict[str, Tally]:
-    """Count the reports in files that `privatize_files` wrote.
+    r"""Count the reports in files that `privatize_files` wrote.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def tally_files(
     --------
     >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
     >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> tally_files(target)["age"].total
     3
@@ -216,13 +216,13 @@ def read_counts(
     engine: str = "arrow",
     master: str | None = None,
 ) -> tuple[Recipe, dict[str, Tally]]:
-    """Return what `tally_files` returns, and how the reports were made.
+    r"""Return what `tally_files` returns, and how the reports were made.
 
     Examples
     --------
     >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
     >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> found, tallies = read_counts(target)
     >>> found == recipe, tallies["age"].total
@@ -254,13 +254,13 @@ def read_counts(
 
 
 def read_recipe(source: str | Path) -> Recipe:
-    """Return how the reports of a file or folder were made; the mechanism is certified.
+    r"""Return how the reports of a file or folder were made; the mechanism is certified.
 
     Examples
     --------
     >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\\n20\\n50\\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
     >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> read_recipe(target).bounds["age"].upper
     120.0
