@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from noutput.evaluation import datasets, scenarios, work
 from noutput.evaluation.provenance import commit
-from noutput.evaluation.store import Store
+from noutput.evaluation.unit_file import Store
 from noutput.evaluation.units import WORST_CASE, describe, identity, units
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noutput.evaluation.store import Store
+from noutput.evaluation.unit_file import Store
 from noutput.evaluation.units import Facts
 
 
