@@ -7,7 +7,7 @@ from typing import Any
 
 from noutput.errors import MissingExtraError
 
-__all__ = ["need"]
+__all__ = ["LazyModule", "need"]
 
 
 def need(module: str, extra: str) -> Any:
@@ -19,3 +19,26 @@ def need(module: str, extra: str) -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise
         raise MissingExtraError(package, extra) from None
+
+
+class LazyModule:
+    """A module of an optional package, imported when something in it is first used.
+
+    Parameters
+    ----------
+    module : str
+    extra : str
+        What a missing package is named by.
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        self._module = module
+        self._extra = extra
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # tools that look at objects must not import
+            raise AttributeError(name)
+        return getattr(need(self._module, self._extra), name)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return LazyModule, (self._module, self._extra)

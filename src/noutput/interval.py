@@ -71,6 +71,10 @@ class Interval:
                     float(numbers.flat[bad[0]]),
                 )
             numbers = np.clip(numbers, self.lower, self.upper)
+        return self.scale(numbers)
+
+    def scale(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map floats that are known to lie in this interval to [-1, 1]."""
         unit = (numbers - self.lower) / self.half_width - 1.0
         result: NDArray[np.float64] = np.clip(unit, -1.0, 1.0)
         return result

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from noutput.mechanisms.base import Mechanism
 
-__all__ = ["MECHANISMS", "Entry", "mechanism"]
+__all__ = ["MECHANISMS", "RegisteredMechanism", "mechanism"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegisteredMechanism:
     """A mechanism that can be had by its name.
 
     Parameters
@@ -55,25 +55,31 @@ def _designed(**choices: Any) -> Callable[..., Mechanism]:
     return make
 
 
-MECHANISMS: Mapping[str, Entry] = MappingProxyType(
+MECHANISMS: Mapping[str, RegisteredMechanism] = MappingProxyType(
     {
-        "n-output": Entry("N-output", _designed()),
-        "n-output-average": Entry("N-output (average)", _designed(objective="average")),
-        "n-output-distribution": Entry(
+        "n-output": RegisteredMechanism("N-output", _designed()),
+        "n-output-average": RegisteredMechanism(
+            "N-output (average)", _designed(objective="average")
+        ),
+        "n-output-distribution": RegisteredMechanism(
             "N-output (distribution)", _designed(objective="distribution")
         ),
-        "n-output-numerical": Entry("N-output (numerical)", _designed(method="numerical")),
-        "n-output-analytical": Entry("N-output (analytical)", _designed(method="analytical")),
-        "duchi": Entry("Duchi", duchi),
-        "three-output": Entry("Three-output", three_output),
-        "pm": Entry("PM", pm),
-        "pm-sub": Entry("PM-sub", pm_sub),
-        "pm-opt": Entry("PM-opt", pm_opt),
-        "hybrid": Entry("Hybrid", Hybrid),
-        "square-wave": Entry("Square Wave", square_wave),
-        "direct-encoding": Entry("Direct encoding", DirectEncoding),
-        "oue": Entry("OUE", oue),
-        "sue": Entry("SUE", sue),
+        "n-output-numerical": RegisteredMechanism(
+            "N-output (numerical)", _designed(method="numerical")
+        ),
+        "n-output-analytical": RegisteredMechanism(
+            "N-output (analytical)", _designed(method="analytical")
+        ),
+        "duchi": RegisteredMechanism("Duchi", duchi),
+        "three-output": RegisteredMechanism("Three-output", three_output),
+        "pm": RegisteredMechanism("PM", pm),
+        "pm-sub": RegisteredMechanism("PM-sub", pm_sub),
+        "pm-opt": RegisteredMechanism("PM-opt", pm_opt),
+        "hybrid": RegisteredMechanism("Hybrid", Hybrid),
+        "square-wave": RegisteredMechanism("Square Wave", square_wave),
+        "direct-encoding": RegisteredMechanism("Direct encoding", DirectEncoding),
+        "oue": RegisteredMechanism("OUE", oue),
+        "sue": RegisteredMechanism("SUE", sue),
     }
 )
 """Every mechanism by its name; read-only."""
@@ -104,9 +110,9 @@ def mechanism(name: str, epsilon: float, **options: Any) -> Mechanism:
     >>> list(no.MECHANISMS)[-3:]
     ['direct-encoding', 'oue', 'sue']
     """
-    entry = MECHANISMS[_checks.choice("name", name, MECHANISMS)]
+    registered = MECHANISMS[_checks.choice("name", name, MECHANISMS)]
     for option in options:
-        if option not in entry.options:
-            rule = f"be an option of {name} ({', '.join(entry.options) or 'it has none'})"
+        if option not in registered.options:
+            rule = f"be an option of {name} ({', '.join(registered.options) or 'it has none'})"
             raise InvalidArgumentError("options", rule, option)
-    return entry.make(_checks.positive("epsilon", epsilon), **options)
+    return registered.make(_checks.positive("epsilon", epsilon), **options)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
 from noutput.cli.estimate import command
 from noutput.estimate import gaussian
-from noutput.frames.marks import mark_reports
+from noutput.frames.reports import mark_reports
 
 COLUMNS = ["minutes", "rating"]
 BOUNDS = {"minutes": (0.0, 180.0), "rating": (1.0, 5.0)}

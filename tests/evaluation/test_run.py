@@ -109,7 +109,7 @@ def test_another_seed_or_table_is_another_unit() -> None:
         ("mean", "TOLERANCE"),
         ("mean", "READING_RUNS"),
         ("worst-case-rmse", "CAMPAIGN_PEOPLE"),
-        ("worst-case-rmse", "CAMPAIGNS_A_RUN"),
+        ("worst-case-rmse", "CAMPAIGNS_PER_RUN"),
     ],
 )
 def test_another_constant_is_another_unit(

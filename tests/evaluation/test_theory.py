@@ -5,12 +5,12 @@ import pytest
 
 import noutput as no
 from noutput.evaluation.datasets import Dataset, load
-from noutput.evaluation.scenarios import MECHANISMS, make
+from noutput.evaluation.scenarios import CONTENDERS, make
 from noutput.evaluation.theory import campaign_error, mean_square_error, worst_input
 from noutput.evaluation.units import Unit
 from noutput.evaluation.work import _Collection, compute
 
-UNBIASED = [name for name, entry in MECHANISMS.items() if entry.unbiased]
+UNBIASED = [name for name, entry in CONTENDERS.items() if entry.for_means]
 
 
 @pytest.mark.parametrize("name", [n for n in UNBIASED if n != "optimal-64"])

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
-from noutput.frames import reading, storage, streaming
+from noutput.frames import storage, streaming
+from noutput.frames.engines import arrow
 from noutput.frames.files import ENGINES
 from tests.frames.conftest import BOUNDS
 from tests.tables import window_table
@@ -181,7 +182,7 @@ def test_a_slash_makes_a_folder(tmp_path: Path, five_outputs: TableMechanism) ->
 def test_line_breaks_within_quotes_make_no_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, five_outputs: TableMechanism
 ) -> None:
-    monkeypatch.setattr(reading, "BLOCK", 100)
+    monkeypatch.setattr(arrow, "BLOCK", 100)
     source, target = tmp_path / "people.csv", tmp_path / "reports.parquet"
     note = "one\n0.25,two\n0.25,three\n0.25,four"
     source.write_text("x,note\n" + f'0.5,"{note}"\n' * 200)

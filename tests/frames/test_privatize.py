@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from noutput import Interval, InvalidArgumentError, TableMechanism, frames
-from noutput.frames.engine_errors import plain_errors
 from noutput.frames.engines import duckdb as duckdb_engine
-from noutput.frames.names import split_name
+from noutput.frames.engines.errors import plain_errors
+from noutput.frames.reports import split_name
 from noutput.interval import UNIT
 from tests.frames.conftest import BOUNDS, Backend
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from noutput import InvalidArgumentError, frames
-from noutput.frames import sessions
 from noutput.frames.engines import spark as engine
+from noutput.frames.engines import spark_session as sessions
 
 
 def test_workers_run_the_drivers_python(spark: Any) -> None:
@@ -53,7 +53,7 @@ def test_another_python_is_refused() -> None:
     """Local workers with another Python would lack noutput, or worse, have another one."""
     for master, refused in (("local[2]", True), ("yarn", False)):
         context = SimpleNamespace(master=master, pythonExec="/usr/bin/false")
-        frame = SimpleNamespace(sparkSession=SimpleNamespace(_sc=context))
+        frame: Any = SimpleNamespace(sparkSession=SimpleNamespace(_sc=context))
         if refused:
             with pytest.raises(InvalidArgumentError, match="PYSPARK_PYTHON must be the driver's"):
                 engine._check_python(frame)

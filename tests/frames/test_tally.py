@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from noutput import InvalidArgumentError, TableMechanism, Tally, estimate_mean, frames
-from noutput.frames.marks import mark_reports
+from noutput.frames.reports import mark_reports
 from tests.frames.conftest import BOUNDS, Backend
 from tests.tables import window_table
 

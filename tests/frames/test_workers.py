@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import multiprocessing
 import subprocess
 import sys
@@ -13,9 +15,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, chisquare
 
-from noutput import Interval, MissingExtraError, PrivacyError, TableMechanism, frames
-from noutput._extras import need
+from noutput import (
+    Interval,
+    InvalidArgumentError,
+    MissingExtraError,
+    PrivacyError,
+    TableMechanism,
+    frames,
+)
+from noutput._extras import LazyModule, need
 from noutput.frames.engines import spark as engine
+from noutput.frames.engines.errors import plain_errors
+from tests.frames.conftest import Backend
 from tests.tables import window_table
 
 SIZE = 400
@@ -93,6 +104,19 @@ def test_workers_certify_the_mechanism(five_outputs: TableMechanism) -> None:
         next(engine._task(text, ["x"], [])(iter([])), None)
 
 
+def test_errors_of_workers_arrive_whole(backend: Backend, five_outputs: TableMechanism) -> None:
+    """As data: neither the name of a column nor a value is taken from a sentence."""
+    column = "it must not; found 'nothing'"
+    table = pa.table({column: [0.0, 3.0]})
+    with pytest.raises(InvalidArgumentError) as caught, plain_errors():
+        backend.rows(backend.privatize(table, column, mechanism=five_outputs))
+    error = caught.value
+    assert type(error) is InvalidArgumentError
+    assert error.name.startswith(f"column {column!r} ")
+    assert error.rule.startswith("lie in [-1.0, 1.0]")
+    assert error.found == 3.0
+
+
 def test_importing_loads_no_dataframe_library() -> None:
     code = (
         "import sys, noutput.frames\n"
@@ -110,3 +134,12 @@ def test_a_missing_package_names_its_extra(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"{name} is not installed.*noutput\[frames\]"):
         need(name, "frames")
+    with pytest.raises(MissingExtraError, match=rf"{name} is not installed"):
+        _ = LazyModule(name, "frames").DataFrame
+
+
+def test_looking_at_a_lazy_module_imports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    module = LazyModule("polars", "polars")
+    assert inspect.unwrap(module) is module  # type: ignore[arg-type]  # as doctest does
+    assert isinstance(copy.copy(module), LazyModule)  # and pickle, in tasks of Spark

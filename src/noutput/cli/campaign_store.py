@@ -6,19 +6,15 @@ from pathlib import Path
 
 import click
 
+from noutput.cli import options
 from noutput.cli.targets import check_target
 
 __all__ = ["backup_command", "export_command", "import_command"]
 
-_database = click.option(
-    "--database", default="noutput.db", show_default=True, metavar="PATH|URL",
-    help="A SQLite file, or postgresql://user@host/name.",
-)  # fmt: skip
-
 
 @click.command(name="export")
 @click.argument("campaign_id", metavar="ID")
-@_database
+@options.database
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write [default: ID.noutput].",
@@ -40,7 +36,7 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
 
 @click.command(name="import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_database
+@options.database
 def import_command(file: Path, database: str) -> None:
     """Keep a campaign from a file that `export` wrote, in any kind of database.
 
@@ -61,7 +57,7 @@ def import_command(file: Path, database: str) -> None:
 
 @click.command(name="backup")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@_database
+@options.database
 def backup_command(file: Path, database: str) -> None:
     """Copy a database, in use or not, to a new SQLite file that can be served as it is."""
     from noutput.collector.archive import back_up

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli import options
 from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
@@ -32,10 +33,7 @@ _NOT_FOR_MEANS = "n-output-distribution"
     help="A mechanism to compare; repeat for more [default: all that are made for means].",
 )  # fmt: skip
 @click.option("--outputs", type=int, help="Number of reports of the designs [default: the best].")
-@click.option(
-    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Draw the worst-case variance over epsilon (PNG, SVG or PDF).",
-)  # fmt: skip
+@options.plot("the worst-case variance over epsilon")
 @click.option(
     "--range", "ends", type=float, nargs=2, default=(0.5, 5.0), show_default=True,
     help="Smallest and largest epsilon of the figure.",

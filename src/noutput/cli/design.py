@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli import options
 from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
@@ -52,10 +53,7 @@ class _Objective(click.ParamType[str | float]):
     "--json", "json_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Save the certified table and the proof of its lower bound.",
 )  # fmt: skip
-@click.option(
-    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Draw the mechanism (PNG, SVG or PDF).",
-)  # fmt: skip
+@options.plot("the mechanism")
 def command(
     epsilon: float,
     outputs: int | None,

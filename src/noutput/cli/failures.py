@@ -33,7 +33,7 @@ class _Failure(click.ClickException):
 @contextmanager
 def plain_failures(source: str) -> Iterator[None]:
     """End with status 2 and a message, and call options as the command line does."""
-    from noutput.frames.engine_errors import engine_errors
+    from noutput.frames.engines.errors import engine_errors
 
     # PySpark 4 works with pandas 3 and warns that it may not
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

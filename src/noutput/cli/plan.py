@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli import options
 from noutput.cli.numbers import bits, show
 from noutput.cli.progress import delayed_progress
 
@@ -40,14 +41,8 @@ class _Histogram(click.ParamType[list[float]]):
     "--prior", type=_Histogram(),
     help="How values are thought to be distributed: weights of equal bins [default: evenly].",
 )  # fmt: skip
-@click.option(
-    "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
-)
-@click.option(
-    "--objective", type=click.Choice(["worst", "average", "distribution"]), default="worst",
-    show_default=True,
-    help="What the design minimizes: a variance, or the error of the distribution.",
-)  # fmt: skip
+@options.outputs
+@options.objective
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     epsilon: float | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli import options
 from noutput.cli.failures import plain_failures
 from noutput.cli.numbers import bits
 from noutput.cli.progress import delayed_progress
@@ -38,14 +39,8 @@ __all__ = ["command"]
     help="Largest possible value, once for all columns or once per column.",
 )  # fmt: skip
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
-@click.option(
-    "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
-)
-@click.option(
-    "--objective", type=click.Choice(["worst", "average", "distribution"]), default="worst",
-    show_default=True,
-    help="Variance that the design minimizes.",
-)  # fmt: skip
+@options.outputs
+@options.objective
 @click.option(
     "--table", "table_path", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A table or design in JSON, in place of --epsilon.",

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
+from noutput.cli import options
+
 __all__ = ["command"]
 
 
 @click.command(name="serve")
-@click.option(
-    "--database", default="noutput.db", show_default=True, metavar="PATH|URL",
-    help="A SQLite file, or postgresql://user@host/name.",
-)  # fmt: skip
+@options.database
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(

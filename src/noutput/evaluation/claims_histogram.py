@@ -16,7 +16,7 @@ from noutput.evaluation.comparison import Comparison, compare
 from noutput.evaluation.datasets import LABELS
 from noutput.evaluation.figures import paper_rows
 from noutput.evaluation.results import BINNED, RAW, Results
-from noutput.evaluation.scenarios import MECHANISMS
+from noutput.evaluation.scenarios import CONTENDERS
 from noutput.evaluation.verdicts import (
     HIGH_PRIVACY,
     HOLDS,
@@ -45,7 +45,7 @@ _BASELINES = ("pm", "pm-sub", "square-wave", "direct-encoding", "oue")
 
 
 def _label(name: str) -> str:
-    return MECHANISMS[name].label
+    return CONTENDERS[name].label
 
 
 def _histogram_pairs(found: Results, figure: str, *designs: str) -> list[Comparison]:

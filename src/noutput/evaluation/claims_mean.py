@@ -7,7 +7,7 @@ import math
 from noutput.evaluation.comparison import SAME, Comparison, compare
 from noutput.evaluation.datasets import LABELS
 from noutput.evaluation.results import BOUND, Results
-from noutput.evaluation.scenarios import MECHANISMS, make
+from noutput.evaluation.scenarios import CONTENDERS, make
 from noutput.evaluation.tables import PAPER_BITS, bits_limits, needed_bits, paper_bits
 from noutput.evaluation.verdicts import (
     FAILS,
@@ -39,7 +39,7 @@ _BASELINES = ("duchi", "three-output", "pm", "pm-sub")
 
 
 def _label(name: str) -> str:
-    return MECHANISMS[name].label
+    return CONTENDERS[name].label
 
 
 def lowest_variance(found: Results) -> Finding:

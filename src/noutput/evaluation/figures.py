@@ -12,7 +12,7 @@ import numpy as np
 from noutput._extras import need
 from noutput.evaluation.datasets import LABELS
 from noutput.evaluation.results import BINNED, BOUND, RAW, Results, Row
-from noutput.evaluation.scenarios import MECHANISMS
+from noutput.evaluation.scenarios import CONTENDERS
 from noutput.evaluation.style import BOUND_STYLE, style_of
 from noutput.evaluation.tables import EXAMPLE_INPUT, example
 
@@ -89,7 +89,7 @@ def _lines(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
 
 
 def _label(mechanism: str, estimator: str) -> str:
-    return MECHANISMS[mechanism].label + (" (EMS)" if estimator == "ems" else "")
+    return CONTENDERS[mechanism].label + (" (EMS)" if estimator == "ems" else "")
 
 
 def _plot(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from noutput.evaluation.claims import CLAIMS
 from noutput.evaluation.document import Block, Heading, Table, Text
 from noutput.evaluation.results import BINNED, Results
-from noutput.evaluation.scenarios import FIGURES, MECHANISMS, READING_RUNS, READINGS, TOLERANCE
+from noutput.evaluation.scenarios import CONTENDERS, FIGURES, READING_RUNS, READINGS, TOLERANCE
 
 __all__ = ["sections", "under"]
 
@@ -85,6 +85,6 @@ def _ratios(found: Results, figure: str) -> Table:
             if logs:
                 means = [math.exp(math.fsum(some) / len(some)) for some in logs.values()]
                 cells = (f"{ratio:.2f}" for ratio in means)
-                lines.append((MECHANISMS[name].label, READINGS[reading], *cells))
+                lines.append((CONTENDERS[name].label, READINGS[reading], *cells))
     epsilons = (f"ε = {epsilon:g}" for epsilon in found.scenario.epsilons)
     return Table(("mechanism", "reading", *epsilons), tuple(lines))

@@ -25,7 +25,7 @@ from noutput.evaluation.document import (
 from noutput.evaluation.figures import paper_rows
 from noutput.evaluation.provenance import versions
 from noutput.evaluation.results import BINNED, RAW
-from noutput.evaluation.scenarios import BINS, FIGURES, MECHANISMS, command
+from noutput.evaluation.scenarios import BINS, CONTENDERS, FIGURES, command
 from noutput.evaluation.verdicts import VERDICTS
 from noutput.evaluation.work import true_variances
 
@@ -201,7 +201,7 @@ def _name(row: Row) -> str:
 
 
 def _mechanism(row: Row) -> str:
-    label = MECHANISMS[row.mechanism].label if row.mechanism in MECHANISMS else "lower bound"
+    label = CONTENDERS[row.mechanism].label if row.mechanism in CONTENDERS else "lower bound"
     return label + (" (EMS)" if row.estimator == "ems" else "")
 
 
@@ -211,7 +211,7 @@ def _beaten(rows: list[Row]) -> Iterator[Block]:
     lines = []
     for row in rows:
         paper = reference.get((row.dataset, row.epsilon))
-        if paper is None or MECHANISMS[row.mechanism].role != "baseline":
+        if paper is None or CONTENDERS[row.mechanism].role != "baseline":
             continue
         if row.predicted < paper.predicted:
             ratio = Comparison(paper, row)
@@ -248,7 +248,7 @@ def _gain(found: list[Row], mechanisms: tuple[str, ...]) -> Iterator[Block]:
         ]
         if logs:
             ratio = math.exp(math.fsum(logs) / len(logs))
-            lines.append((MECHANISMS[name].label, f"{ratio:.2f}"))
+            lines.append((CONTENDERS[name].label, f"{ratio:.2f}"))
     if lines:
         yield Text(
             "**The estimator matters.** The error with gp relative to the paper's EM from the same "
@@ -311,7 +311,7 @@ def _sizes(outcome: Outcome) -> Iterator[Block]:
         ("design", *(f"ε = {epsilon:g}" for epsilon in epsilons)),
         tuple(
             (
-                MECHANISMS[n].label,
+                CONTENDERS[n].label,
                 *(str(getattr(found.get((n, e)), "n_outputs", "")) for e in epsilons),
             )
             for n in names

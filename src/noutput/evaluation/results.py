@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.evaluation.provenance import commit, versions
-from noutput.evaluation.scenarios import MECHANISMS
+from noutput.evaluation.scenarios import CONTENDERS
 from noutput.evaluation.units import WORST_CASE
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def tidy(outcome: Outcome) -> Results:
     rows: list[Row] = []
     if "worst-case-variance" in scenario.figures:
         for (name, epsilon), mechanism in outcome.mechanisms.items():
-            if MECHANISMS[name].unbiased and epsilon in scenario.curve:
+            if CONTENDERS[name].for_means and epsilon in scenario.curve:
                 value = mechanism.worst_variance()
                 rows.append(Row("worst-case-variance", WORST_CASE, name, "", epsilon, value))
         for epsilon, value in outcome.bounds.items():
@@ -127,7 +127,7 @@ def tidy(outcome: Outcome) -> Results:
 
 def _order(scenario: Scenario) -> Callable[[Row], tuple[object, ...]]:
     datasets = [WORST_CASE, *scenario.datasets]
-    names = [*MECHANISMS, BOUND]
+    names = [*CONTENDERS, BOUND]
     return lambda row: (
         scenario.figures.index(row.figure),
         datasets.index(row.dataset),

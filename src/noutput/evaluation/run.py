@@ -1,4 +1,4 @@
-"""Runs a scenario: worker processes compute its units, a store collects them."""
+"""The run of a scenario: worker processes compute its units, and a file collects them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from noutput.evaluation import datasets, scenarios, work
 from noutput.evaluation.provenance import commit
-from noutput.evaluation.store import Store
+from noutput.evaluation.unit_file import UnitFile
 from noutput.evaluation.units import WORST_CASE, describe, identity, units
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def execute(
     progress: Progress = lambda _share: None,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> Outcome:
-    """Compute what the store lacks, and return everything.
+    """Compute what the file lacks, and return everything.
 
     Parameters
     ----------
     scenario : Scenario
     path : path
-        The file of the store.
+        The file of finished units.
     jobs : int
         How many processes work. The results do not depend on it.
     progress : callable
@@ -99,7 +99,7 @@ def execute(
     for found in data.values():
         if found.difference:
             warn(found.difference)
-    with Store(path) as store, _pool(jobs, data) as pool:
+    with UnitFile(path) as finished, _pool(jobs, data) as pool:
         mechanisms = _mechanisms(scenario, pool)
         bounds = _bounds(scenario, pool)
         facts = {
@@ -107,7 +107,7 @@ def execute(
             for unit in units(scenario)
         }
         named = {unit: identity(known) for unit, known in facts.items()}
-        missing = [unit for unit, name in named.items() if name not in store]
+        missing = [unit for unit, name in named.items() if name not in finished]
         seconds = {unit: unit.seconds(data.get(unit.dataset)) for unit in missing}
         missing.sort(key=lambda unit: -seconds[unit])  # the last ones to finish shall be short
         tasks = {
@@ -117,17 +117,17 @@ def execute(
         here, done = commit(), 0.0
         progress(0.0)
         for unit, measures in _finished(tasks):
-            store.add(named[unit], facts[unit], measures, here)
+            finished.add(named[unit], facts[unit], measures, here)
             done += seconds[unit]
             progress(done / sum(seconds.values()))
-        store.arrange()
+        finished.arrange()
         return Outcome(
             scenario,
             data,
             mechanisms,
             bounds,
-            _merge({unit: store.measures(name) for unit, name in named.items()}),
-            frozenset(store.commit(name) for name in named.values()),
+            _merge({unit: finished.measures(name) for unit, name in named.items()}),
+            frozenset(finished.commit(name) for name in named.values()),
         )
 
 
@@ -181,10 +181,10 @@ def _mechanisms(scenario: Scenario, pool: ProcessPoolExecutor) -> Mechanisms:
     """Make every mechanism, several at a time: some are designed on demand."""
     wanted: dict[tuple[str, float], None] = {}
     for name in scenario.mechanisms:
-        entry = scenarios.MECHANISMS[name]
+        entry = scenarios.CONTENDERS[name]
         if scenario.tasks:
             wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.epsilons)
-        if entry.unbiased and "worst-case-variance" in scenario.figures:
+        if entry.for_means and "worst-case-variance" in scenario.figures:
             wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.curve)
     names = [name for name, _ in wanted]
     epsilons = [epsilon for _, epsilon in wanted]

@@ -1,6 +1,6 @@
-"""What is run: the mechanisms, the epsilons and the figures, as plain data.
+"""Scenarios of the evaluation: its mechanisms, epsilons and figures, as plain data.
 
-A further mechanism is one more line of `MECHANISMS`. Results are stored by what they were computed
+A further mechanism is one more line of `CONTENDERS`. Results are stored by what they were computed
 from, so adding a line computes the new cells only.
 """
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BINS",
+    "CONTENDERS",
     "FIGURES",
     "FULL",
-    "MECHANISMS",
     "QUICK",
     "READINGS",
     "READING_RUNS",
     "TOLERANCE",
-    "Entry",
-    "Figure",
+    "Contender",
+    "PaperFigure",
     "Scenario",
     "bound",
     "command",
@@ -60,14 +60,14 @@ READING_RUNS = 20
 CAMPAIGN_PEOPLE = 10_000
 """People of a campaign for the worst case, all at the least favorable number."""
 
-CAMPAIGNS_A_RUN = 10
+CAMPAIGNS_PER_RUN = 10
 """Campaigns for the worst case that one run stands for: they are cheap, and errors of errors
 shrink with their number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A mechanism of the evaluation.
+class Contender:
+    """A mechanism that the evaluation compares with others.
 
     Parameters
     ----------
@@ -75,8 +75,10 @@ class Entry:
         What figures and tables call it.
     make : callable
         Takes epsilon.
-    unbiased : bool
-        Whether its mean takes part in figures 3 and 4.
+    for_means : bool
+        Whether it takes part in figures 2 to 4, which are about means. Mechanisms whose reports
+        have no unbiased mean do not, and unbiased ones that are designed for distributions do not
+        either.
     estimators : tuple of str
         How its reports become distributions in figures 5 and 6: "em" and "ems" with the paper's
         tolerance, "em-relative" and "em-sum" with other readings of it, "gp", or "shares" (the
@@ -88,7 +90,7 @@ class Entry:
 
     label: str
     make: Callable[[float], Mechanism]
-    unbiased: bool = True
+    for_means: bool = True
     estimators: tuple[str, ...] = ()
     role: str = "baseline"
 
@@ -104,52 +106,52 @@ def _designed(n_outputs: int | None, objective: str, method: Any) -> Callable[[f
 _BOTH = ("em", "gp")
 _PAPER = (*READINGS, "gp")  # what the paper draws with EM
 
-MECHANISMS: Mapping[str, Entry] = MappingProxyType(
+CONTENDERS: Mapping[str, Contender] = MappingProxyType(
     {
-        "numerical-worst": Entry(
+        "numerical-worst": Contender(
             "N-output (worst)",
             _designed(None, "worst", "numerical"),
             estimators=_PAPER,
             role="paper",
         ),
-        "numerical-average": Entry(
+        "numerical-average": Contender(
             "N-output (average)",
             _designed(None, "average", "numerical"),
             estimators=_PAPER,
             role="paper",
         ),
-        "analytical": Entry(
+        "analytical": Contender(
             "N-output (analytical)", _designed(None, "worst", "analytical"), role="paper"
         ),
-        "duchi": Entry("Duchi", _named("duchi")),
-        "three-output": Entry("Three-output", _named("three-output")),
-        "pm": Entry("PM", _named("pm"), estimators=_PAPER),
-        "pm-sub": Entry("PM-sub", _named("pm-sub"), estimators=_PAPER),
-        "square-wave": Entry(
+        "duchi": Contender("Duchi", _named("duchi")),
+        "three-output": Contender("Three-output", _named("three-output")),
+        "pm": Contender("PM", _named("pm"), estimators=_PAPER),
+        "pm-sub": Contender("PM-sub", _named("pm-sub"), estimators=_PAPER),
+        "square-wave": Contender(
             "Square Wave",
             _named("square-wave"),
-            unbiased=False,
+            for_means=False,
             estimators=(*_PAPER, "ems"),
         ),
-        "direct-encoding": Entry(
+        "direct-encoding": Contender(
             "Direct encoding",
             _named("direct-encoding", bins=BINS),
-            unbiased=False,
+            for_means=False,
             estimators=("shares", "em", "gp"),
         ),
-        "oue": Entry("OUE", _named("oue", bins=BINS), unbiased=False, estimators=("shares",)),
-        "hybrid": Entry("Hybrid", _named("hybrid"), estimators=_BOTH, role="extra"),
-        "pm-opt": Entry("PM-opt", _named("pm-opt"), estimators=_BOTH, role="extra"),
-        "optimal-16": Entry(
+        "oue": Contender("OUE", _named("oue", bins=BINS), for_means=False, estimators=("shares",)),
+        "hybrid": Contender("Hybrid", _named("hybrid"), estimators=_BOTH, role="extra"),
+        "pm-opt": Contender("PM-opt", _named("pm-opt"), estimators=_BOTH, role="extra"),
+        "optimal-16": Contender(
             "optimal, N = 16", _designed(16, "worst", "optimal"), estimators=_BOTH, role="extra"
         ),
-        "optimal-64": Entry(
+        "optimal-64": Contender(
             "optimal, N = 64", _designed(64, "worst", "optimal"), estimators=_BOTH, role="extra"
         ),
-        "distribution-64": Entry(
+        "distribution-64": Contender(
             "N-output (distribution)",
             _named("n-output-distribution", n_outputs=64),
-            unbiased=False,  # it is, but it is not meant for the mean
+            for_means=False,
             estimators=_BOTH,
             role="extra",
         ),
@@ -161,7 +163,7 @@ MECHANISMS: Mapping[str, Entry] = MappingProxyType(
 @lru_cache(maxsize=512)
 def make(name: str, epsilon: float) -> Mechanism:
     """Return a mechanism of the evaluation."""
-    return MECHANISMS[name].make(epsilon)
+    return CONTENDERS[name].make(epsilon)
 
 
 def bound(epsilon: float) -> float:
@@ -173,7 +175,7 @@ def bound(epsilon: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PaperFigure:
     """A figure or table of the paper.
 
     Parameters
@@ -188,15 +190,17 @@ class Figure:
     task: str = ""
 
 
-FIGURES: Mapping[str, Figure] = MappingProxyType(
+FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
     {
-        "example": Figure("An example, N = 5 and epsilon = 1 (Figure 1)"),
-        "worst-case-variance": Figure("Worst-case variance of one report (Figure 2)"),
-        "worst-case-rmse": Figure("Worst-case error of the mean (Figure 3)", "campaign"),
-        "mean": Figure("Error of the mean on real data (Figure 4)", "collection"),
-        "distribution": Figure("Error of the distribution on real data (Figure 5)", "collection"),
-        "variance": Figure("Error of the variance on real data (Figure 6)", "collection"),
-        "bits": Figure("Bits of a report (Table 1)"),
+        "example": PaperFigure("An example, N = 5 and epsilon = 1 (Figure 1)"),
+        "worst-case-variance": PaperFigure("Worst-case variance of one report (Figure 2)"),
+        "worst-case-rmse": PaperFigure("Worst-case error of the mean (Figure 3)", "campaign"),
+        "mean": PaperFigure("Error of the mean on real data (Figure 4)", "collection"),
+        "distribution": PaperFigure(
+            "Error of the distribution on real data (Figure 5)", "collection"
+        ),
+        "variance": PaperFigure("Error of the variance on real data (Figure 6)", "collection"),
+        "bits": PaperFigure("Bits of a report (Table 1)"),
     }
 )
 """Every figure that can be reproduced, in the order of the paper."""
@@ -224,7 +228,7 @@ class Scenario:
     runs: int = 100
     seed: int = 1
     figures: tuple[str, ...] = tuple(FIGURES)
-    mechanisms: tuple[str, ...] = tuple(MECHANISMS)
+    mechanisms: tuple[str, ...] = tuple(CONTENDERS)
     datasets: tuple[str, ...] = DATASETS
     epsilons: tuple[float, ...] = tuple(k / 2 for k in range(1, 11))
     curve: tuple[float, ...] = catalog.NUMERICAL_EPSILONS

@@ -12,8 +12,8 @@ from noutput.evaluation.code import code_version
 from noutput.evaluation.scenarios import (
     BINS,
     CAMPAIGN_PEOPLE,
-    CAMPAIGNS_A_RUN,
-    MECHANISMS,
+    CAMPAIGNS_PER_RUN,
+    CONTENDERS,
     READING_RUNS,
     TOLERANCE,
     Scenario,
@@ -37,9 +37,9 @@ WORST_CASE = "worst-case"
 """What stands for a dataset where all people have the least favorable number."""
 
 _ESTIMATION = ("noutput.evaluation.work", "noutput.evaluation.datasets")  # and what they import
-_SECONDS_A_REPORT = 1.5e-7
-_SECONDS_A_FIT = 2.5e-3  # by gp; EM takes next to nothing
-_SECONDS_A_SUM = 8e-3  # by EM that stops late
+_SECONDS_PER_REPORT = 1.5e-7
+_SECONDS_PER_FIT = 2.5e-3  # by gp; EM takes next to nothing
+_SECONDS_PER_SUM = 8e-3  # by EM that stops late
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +72,20 @@ class Unit:
     def seconds(self, data: Dataset | None) -> float:
         """Guess how long it takes; progress and the order of the work are made from it."""
         if data is None:
-            reports = CAMPAIGN_PEOPLE * CAMPAIGNS_A_RUN
-            return self.runs * reports * _SECONDS_A_REPORT
-        estimators = MECHANISMS[self.mechanism].estimators
-        fits = _SECONDS_A_FIT * ("gp" in estimators)
-        fits += _SECONDS_A_SUM * ("em-sum" in estimators and self.first < READING_RUNS)
-        return self.runs * (data.people * _SECONDS_A_REPORT + data.n_attributes * fits)
+            reports = CAMPAIGN_PEOPLE * CAMPAIGNS_PER_RUN
+            return self.runs * reports * _SECONDS_PER_REPORT
+        estimators = CONTENDERS[self.mechanism].estimators
+        fits = _SECONDS_PER_FIT * ("gp" in estimators)
+        fits += _SECONDS_PER_SUM * ("em-sum" in estimators and self.first < READING_RUNS)
+        return self.runs * (data.people * _SECONDS_PER_REPORT + data.n_attributes * fits)
 
 
 def units(scenario: Scenario) -> Iterator[Unit]:
     """Cut a scenario into units."""
     for task in sorted(scenario.tasks):
         for mechanism in scenario.mechanisms:
-            entry = MECHANISMS[mechanism]
-            if task == "campaign" and not entry.unbiased:
+            entry = CONTENDERS[mechanism]
+            if task == "campaign" and not entry.for_means:
                 continue
             for dataset in scenario.datasets if task == "collection" else (WORST_CASE,):
                 for epsilon in scenario.epsilons:
@@ -109,10 +109,10 @@ def describe(unit: Unit, data: Dataset | None, mechanism: Mechanism) -> Facts:
         "scipy": version("scipy"),
     }
     if data is None:
-        return facts | {"people": CAMPAIGN_PEOPLE, "campaigns": CAMPAIGNS_A_RUN}
+        return facts | {"people": CAMPAIGN_PEOPLE, "campaigns": CAMPAIGNS_PER_RUN}
     return facts | {
         "data": data.digest,
-        "estimators": list(MECHANISMS[unit.mechanism].estimators),
+        "estimators": list(CONTENDERS[unit.mechanism].estimators),
         "bins": BINS,
         "tolerance": TOLERANCE,
         "reading_runs": READING_RUNS,

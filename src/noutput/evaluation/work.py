@@ -14,8 +14,8 @@ from noutput.estimate.fit import mean_log_likelihood
 from noutput.evaluation.scenarios import (
     BINS,
     CAMPAIGN_PEOPLE,
-    CAMPAIGNS_A_RUN,
-    MECHANISMS,
+    CAMPAIGNS_PER_RUN,
+    CONTENDERS,
     READING_RUNS,
     READINGS,
     TOLERANCE,
@@ -61,7 +61,7 @@ def _generator(unit: Unit, run: int) -> np.random.Generator:
 def _campaigns(unit: Unit, mechanism: Mechanism) -> Measures:
     """Let people with the least favorable number report, and compare the mean of the reports."""
     x = worst_input(mechanism)
-    everybody = np.full((CAMPAIGNS_A_RUN, CAMPAIGN_PEOPLE), x)
+    everybody = np.full((CAMPAIGNS_PER_RUN, CAMPAIGN_PEOPLE), x)
     errors = []
     for run in range(unit.first, unit.first + unit.runs):
         reports = mechanism.privatize(everybody, rng=_generator(unit, run))
@@ -71,13 +71,13 @@ def _campaigns(unit: Unit, mechanism: Mechanism) -> Measures:
 
 def _collections(unit: Unit, data: Dataset, mechanism: Mechanism) -> Measures:
     """Let everybody report one attribute drawn at random, and estimate all there is to learn."""
-    entry = MECHANISMS[unit.mechanism]
+    entry = CONTENDERS[unit.mechanism]
     collected = [
         _Collection(data, mechanism, _generator(unit, run))
         for run in range(unit.first, unit.first + unit.runs)
     ]
     found: Measures = {}
-    if entry.unbiased:
+    if entry.for_means:
         means = np.stack([one.means for one in collected])
         truth = data.values.mean(axis=0)
         found["mean"] = ((means - truth) ** 2).mean(axis=1).tolist()
@@ -94,7 +94,7 @@ def _estimators(unit: Unit) -> list[str]:
     """Return the estimators of a unit; other readings of the paper take part in few runs."""
     _, *others = READINGS
     skipped = set(others if unit.first >= READING_RUNS else ())
-    return [name for name in MECHANISMS[unit.mechanism].estimators if name not in skipped]
+    return [name for name in CONTENDERS[unit.mechanism].estimators if name not in skipped]
 
 
 class _Collection:

@@ -17,11 +17,11 @@ libraries is imported before a frame of its kind is used.
 from __future__ import annotations
 
 from noutput.frames.counting import tally
+from noutput.frames.engines.spark_session import spark_session
 from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
-from noutput.frames.names import report_name
 from noutput.frames.privatizing import privatize
 from noutput.frames.recipe import Recipe
-from noutput.frames.sessions import spark_session
+from noutput.frames.reports import report_name
 
 __all__ = [
     "Recipe",

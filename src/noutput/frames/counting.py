@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from noutput import _checks
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.engine_errors import plain_errors
-from noutput.frames.layouts import unpivot
-from noutput.frames.marks import count_marked
-from noutput.frames.names import ATTRIBUTE, REPORT, find_report_column
-from noutput.frames.privatizing import open_frame
+from noutput.frames.engines.errors import plain_errors
+from noutput.frames.packages import nw
+from noutput.frames.privatizing import Opened, open_frame, unpivot
 from noutput.frames.recipe import LAYOUTS, column_names
+from noutput.frames.reports import ATTRIBUTE, REPORT, count_marked, find_report_column
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
@@ -90,8 +88,9 @@ def tally(
     return tallies[columns] if isinstance(columns, str) else tallies
 
 
-def _tally_wide(opened: Any, columns: Sequence[str], mechanism: TableMechanism) -> dict[str, Tally]:
-    nw = need("narwhals", "frames")
+def _tally_wide(
+    opened: Opened, columns: Sequence[str], mechanism: TableMechanism
+) -> dict[str, Tally]:
     schema = opened.collect_schema()
     found = {name: find_report_column(list(schema), name, mechanism) for name in columns}
     for column, name in found.items():
@@ -104,7 +103,9 @@ def _tally_wide(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
     return {column: count_marked(pairs, column, mechanism) for column, pairs in counts.items()}
 
 
-def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) -> dict[str, Tally]:
+def _tally_long(
+    opened: Opened, columns: Sequence[str], mechanism: TableMechanism
+) -> dict[str, Tally]:
     schema = opened.collect_schema()
     value = find_report_column(list(schema), REPORT, mechanism)
     if ATTRIBUTE not in schema:
@@ -114,16 +115,14 @@ def _tally_long(opened: Any, columns: Sequence[str], mechanism: TableMechanism) 
     return {column: count_marked(_pick(rows, column), column, mechanism) for column in columns}
 
 
-def _check_kind(column: str, kind: Any) -> None:
+def _check_kind(column: str, kind: nw.dtypes.DType) -> None:
     """Refuse what holds no numbers; whole numbers may come as floats, as in pandas with gaps."""
-    nw = need("narwhals", "frames")
     if not (kind.is_numeric() or isinstance(kind, nw.Unknown)):
         raise InvalidArgumentError(f"reports of {column!r}", "be whole numbers", str(kind))
 
 
-def _count(opened: Any, keys: list[str]) -> list[tuple[Any, ...]]:
+def _count(opened: Opened, keys: list[str]) -> list[tuple[Any, ...]]:
     """Return the groups and their sizes; rows without a report are left out."""
-    nw = need("narwhals", "frames")
     groups = opened.select(*keys).group_by(*keys, drop_null_keys=True).agg(nw.len().alias(_COUNT))
     if isinstance(groups, nw.LazyFrame):
         groups = groups.collect()

@@ -1,4 +1,4 @@
-r"""Arrow in, Arrow out: the reports of one batch of rows.
+r"""The reports of one batch of rows: Arrow arrays in, Arrow arrays out.
 
 Notes
 -----
@@ -12,13 +12,13 @@ result does not depend on how the rows were cut into batches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput._extras import need
 from noutput._random import word_source
-from noutput.frames.marks import mark_reports
+from noutput.frames.packages import pa
+from noutput.frames.reports import mark_reports
 from noutput.frames.values import Place, unit_numbers
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["draw_columns", "draw_reports"]
 
 _SLICE = 1 << 18  # rows of a large frame turned into floats at once
-_WORDS_A_COUNT = 4  # Philox makes four words a counter step
+_WORDS_PER_STEP = 4  # of Philox's counter
 
 
 def draw_reports(
-    recipe: Recipe, arrays: list[Any], place: Place, seed: int | None = None
-) -> list[Any]:
+    recipe: Recipe, arrays: list[pa.Array], place: Place, seed: int | None = None
+) -> list[pa.Array]:
     """Return one Arrow array of marked reports per column, null where there is no report.
 
     Parameters
@@ -47,7 +47,6 @@ def draw_reports(
     seed : int, optional
         For reproducible simulation.
     """
-    pa = need("pyarrow", "frames")
     options = {"clip": recipe.clip, "skip_missing": recipe.skip_missing}
     pairs = [
         unit_numbers(column, array, recipe.bounds[column], place, **options)
@@ -67,9 +66,8 @@ def _draw_one(
     pairs: list[tuple[NDArray[np.float64], NDArray[np.bool_] | None]],
     place: Place,
     seed: int | None,
-) -> list[Any]:
-    """Draw one column a row, whatever the values are, and report that one alone."""
-    pa = need("pyarrow", "frames")
+) -> list[pa.Array]:
+    """Draw one column per row, whatever the values are, and report that one alone."""
     words = np.empty(pairs[0][0].size, np.uint64)
     word_source(_generator(seed, len(pairs), place)).fill(words)
     # the upper half times the number of columns: the chances differ by less than 2^-31
@@ -85,10 +83,9 @@ def _draw_one(
     return results
 
 
-def draw_columns(recipe: Recipe, table: Any, seed: int | None) -> list[Any]:
-    """Return one chunked array of reports a column for a whole pyarrow.Table."""
-    pa = need("pyarrow", "frames")
-    pieces: list[list[Any]] = [[] for _ in recipe.columns]
+def draw_columns(recipe: Recipe, table: pa.Table, seed: int | None) -> list[pa.ChunkedArray]:
+    """Return one chunked array of reports per column for a whole pyarrow.Table."""
+    pieces: list[list[pa.Array]] = [[] for _ in recipe.columns]
     for start in range(0, table.num_rows, _SLICE):
         part = table.slice(start, _SLICE)
         arrays = [part.column(column).combine_chunks() for column in recipe.columns]
@@ -105,6 +102,6 @@ def _generator(seed: int | None, stream: int, place: Place) -> np.random.Generat
         return None
     start = place.start or 0
     key = np.random.SeedSequence((seed, stream)).generate_state(2, np.uint64)
-    philox = np.random.Philox(key=key, counter=start // _WORDS_A_COUNT)
-    philox.random_raw(start % _WORDS_A_COUNT)
+    philox = np.random.Philox(key=key, counter=start // _WORDS_PER_STEP)
+    philox.random_raw(start % _WORDS_PER_STEP)
     return np.random.Generator(philox)

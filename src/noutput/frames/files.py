@@ -7,25 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from noutput import _checks
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames import storage, streaming
+from noutput.frames import storage
 from noutput.frames.counting import tally
-from noutput.frames.engine_errors import plain_errors
-from noutput.frames.engine_files import (
-    duckdb_reports,
-    exact_rows,
-    is_local,
-    privatize_duckdb,
-    privatize_spark,
-    spark_frame,
-)
-from noutput.frames.kinds import check_ending
-from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
-from noutput.frames.sessions import borrow_session
+from noutput.frames.engines import arrow, spark
+from noutput.frames.engines import duckdb as duckdb_engine
+from noutput.frames.engines.errors import plain_errors
+from noutput.frames.engines.spark_session import borrow_session
+from noutput.frames.packages import duckdb, pa
+from noutput.frames.privatizing import check_seed, run_recipe
+from noutput.frames.recipe import METADATA_KEY, Bounds, Recipe, column_names, make_recipe
+from noutput.frames.storage import ENDINGS, check_ending, is_csv, is_local, parquet_files
+from noutput.frames.streaming import exact_rows, read_values, run_batches
 
 if TYPE_CHECKING:
-    from noutput.frames.reading import Progress
+    from noutput.frames.engines.arrow import Progress
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
@@ -118,16 +114,63 @@ def privatize_files(
     check_ending(target)
     place = Path(source) if isinstance(source, str | Path) else source
     if engine == "arrow":
-        streaming.privatize(place, Path(target), recipe, kept, seed, progress)
+        _privatize_arrow(place, Path(target), recipe, kept, seed, progress)
         return recipe
     if not isinstance(place, Path):
         raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
     with exact_rows(place, recipe), plain_errors():
         if engine == "spark":
-            privatize_spark(str(source), str(target), recipe, kept, seed, master)
+            _privatize_spark(str(source), str(target), recipe, kept, seed, master)
         else:
-            privatize_duckdb(place, Path(target), recipe, kept, seed)
+            _privatize_duckdb(place, Path(target), recipe, kept, seed)
     return recipe
+
+
+def _privatize_arrow(
+    source: Path | BinaryIO,
+    target: Path,
+    recipe: Recipe,
+    keep: Sequence[str],
+    seed: int | None,
+    progress: Progress | None,
+) -> None:
+    seed = check_seed(seed)
+    with storage.new_target(target, recipe) as place:
+        tables = run_batches(read_values(source, recipe, keep, progress), recipe, keep, seed)
+        schema = next(tables).schema.with_metadata({METADATA_KEY: recipe.to_json()})
+        arrow.write(tables, place, schema, as_csv=is_csv(target))
+
+
+def _privatize_duckdb(
+    source: Path, target: Path, recipe: Recipe, keep: Sequence[str], seed: int | None
+) -> None:
+    with storage.new_target(target, recipe) as place, duckdb.connect() as connection:
+        if is_csv(source):  # parsed here, so that every engine reads the same
+            values = duckdb_engine.read_batches(connection, read_values(source, recipe, keep))
+        else:
+            values = connection.read_parquet(parquet_files(source, [*recipe.columns, *keep]))
+        reports = run_recipe(values, recipe, keep=keep, seed=seed, connection=connection)
+        duckdb_engine.write(reports, place, recipe, as_csv=is_csv(target))
+
+
+def _privatize_spark(
+    source: str,
+    target: str,
+    recipe: Recipe,
+    keep: Sequence[str],
+    seed: int | None,
+    master: str | None,
+) -> None:
+    if Path(target).suffix.lower() in ENDINGS:
+        raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
+    with borrow_session(master) as session:
+        values = spark.read(session, source, recipe.columns, keep)
+        reports = run_recipe(values, recipe, keep=keep, seed=seed)
+        if is_local(target):
+            with storage.new_folder(Path(target), recipe) as place:
+                spark.write(reports, str(place), mode="overwrite")
+        else:
+            spark.write(reports, target)
 
 
 def tally_files(
@@ -138,7 +181,7 @@ def tally_files(
     engine: str = "arrow",
     master: str | None = None,
 ) -> dict[str, Tally]:
-    """Count the reports in files that `privatize_files` wrote.
+    r"""Count the reports in files that `privatize_files` wrote.
 
     Parameters
     ----------
@@ -155,14 +198,10 @@ def tally_files(
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> tally_files(target)["age"].total
     3
     """
@@ -177,18 +216,14 @@ def read_counts(
     engine: str = "arrow",
     master: str | None = None,
 ) -> tuple[Recipe, dict[str, Tally]]:
-    """Return what `tally_files` returns, and how the reports were made.
+    r"""Return what `tally_files` returns, and how the reports were made.
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> found, tallies = read_counts(target)
     >>> found == recipe, tallies["age"].total
     (True, 3)
@@ -202,30 +237,31 @@ def read_counts(
         if engine == "arrow":
             parts = (
                 _tally(part, recipe, columns, mechanism)
-                for part in streaming.read(Path(source), recipe.result_names)
+                for part in map(pa.table, arrow.read_reports(Path(source), recipe.result_names))
             )
             total = next(parts)
             for part in parts:
                 total = {name: total[name] + count for name, count in part.items()}
             return recipe, total
-        with need("duckdb", "duckdb").connect() as connection:
-            relation = duckdb_reports(connection, Path(source), recipe)
+        with duckdb.connect() as connection:
+            if is_csv(source):
+                batches = arrow.read_reports(Path(source), recipe.result_names)
+                relation = duckdb_engine.read_batches(connection, batches)
+            else:
+                files = parquet_files(Path(source), recipe.result_names)
+                relation = connection.read_parquet(files)
             return recipe, _tally(relation, recipe, columns, mechanism)
 
 
 def read_recipe(source: str | Path) -> Recipe:
-    """Return how the reports of a file or folder were made; the mechanism is certified.
+    r"""Return how the reports of a file or folder were made; the mechanism is certified.
 
     Examples
     --------
-    >>> import tempfile, noutput as no, pyarrow as pa, pyarrow.parquet as pq
+    >>> import io, tempfile, noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> pq.write_table(pa.table({"age": [20, 50, 80]}), folder / "people.parquet")
-    >>> source, target = folder / "people.parquet", folder / "reports.parquet"
-    >>> recipe = privatize_files(
-    ...     source, target, "age", mechanism=m, bounds={"age": (0, 120)}
-    ... )
+    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
+    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
     >>> read_recipe(target).bounds["age"].upper
     120.0
     """
@@ -268,6 +304,6 @@ def _tally_spark(
     names = recipe.report_names if recipe else ()
     texts = set(recipe.result_names) - set(names) if recipe else ()
     with borrow_session(master) as session:
-        frame = spark_frame(session, source, names, tuple(texts))
+        frame = spark.read(session, source, names, tuple(texts))
         found = recipe or storage.spark_recipe(frame)
         return found, _tally(frame, found, columns, mechanism)

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from noutput import _checks
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import duckdb, eager, polars, spark
-from noutput.frames.labels import label
-from noutput.frames.layouts import to_long
-from noutput.frames.recipe import Bounds, Recipe, column_names, make_recipe
+from noutput.frames.packages import nw
+from noutput.frames.recipe import METADATA_KEY, Bounds, Recipe, column_names, make_recipe
+from noutput.frames.reports import ATTRIBUTE
 from noutput.frames.values import not_numbers
 
 if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["check_columns", "check_seed", "open_frame", "privatize", "run_recipe"]
+__all__ = [
+    "Opened",
+    "check_columns",
+    "check_seed",
+    "open_frame",
+    "privatize",
+    "run_recipe",
+    "to_long",
+    "unpivot",
+]
 
 FrameT = TypeVar("FrameT")
+Opened: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 _EAGER = {"PANDAS", "POLARS", "PYARROW"}
 _ANY_DICTIONARY = {"PANDAS", "PYARROW"}
 _SPARK = {"PYSPARK", "PYSPARK_CONNECT"}
@@ -137,7 +146,7 @@ def run_recipe(
     reports = open_frame(wide)
     if recipe.layout == "long":
         reports = to_long(reports, recipe, kept)
-    result: FrameT = label(reports, recipe)
+    result: FrameT = _label(reports, recipe)
     return result
 
 
@@ -146,9 +155,8 @@ def check_seed(seed: int | None) -> int | None:
     return None if seed is None else _checks.whole("seed", seed, 0, _MAX_SEED)
 
 
-def open_frame(frame: object) -> Any:
+def open_frame(frame: object) -> Opened:
     """Return the narwhals form of a frame of a known engine."""
-    nw = need("narwhals", "frames")
     opened = nw.from_native(frame, pass_through=True)
     if isinstance(opened, nw.DataFrame | nw.LazyFrame):
         engine = opened.implementation.name
@@ -159,14 +167,13 @@ def open_frame(frame: object) -> Any:
 
 
 def _privatize_wide(
-    opened: Any,
+    opened: Opened,
     recipe: Recipe,
     names: Sequence[str],
     keep: Sequence[str],
     seed: int | None,
     connection: Any,
 ) -> Any:
-    nw = need("narwhals", "frames")
     frame, engine = opened.to_native(), opened.implementation.name
     if engine in _SPARK:
         if seed is not None:
@@ -180,9 +187,32 @@ def _privatize_wide(
     return eager.privatize(frame, recipe, names, keep, seed)
 
 
-def check_columns(opened: Any, recipe: Recipe, keep: Sequence[str]) -> None:
+def to_long(opened: Opened, recipe: Recipe, keep: Sequence[str]) -> Opened:
+    """Return the long form of wide reports whose columns have their original names."""
+    return unpivot(opened, recipe.columns, keep, recipe.report_names[0])
+
+
+def unpivot(opened: Opened, on: Sequence[str], keep: Sequence[str], value: str) -> Opened:
+    """Turn columns into rows of `ATTRIBUTE` and a value; rows without a value are left out."""
+    if opened.implementation.is_duckdb():
+        return open_frame(duckdb.unpivot(opened.to_native(), on, keep, ATTRIBUTE, value))
+    long = opened.unpivot(on=list(on), index=list(keep), variable_name=ATTRIBUTE, value_name=value)
+    return long.filter(~nw.col(value).is_null()).select(*keep, ATTRIBUTE, value)
+
+
+def _label(opened: Opened, recipe: Recipe) -> Any:
+    """Return the native frame, with the recipe in its metadata where there is a place for it."""
+    frame = opened.to_native()
+    if opened.implementation.is_pyarrow():
+        return frame.replace_schema_metadata({METADATA_KEY: recipe.to_json()})
+    if opened.implementation.is_spark_like():
+        for name in recipe.report_names:
+            frame = frame.withMetadata(name, {METADATA_KEY: recipe.to_json()})
+    return frame
+
+
+def check_columns(opened: Opened, recipe: Recipe, keep: Sequence[str]) -> None:
     """Refuse missing columns, wrong types, and names that would meet in the result."""
-    nw = need("narwhals", "frames")
     schema = opened.collect_schema()
     for argument, names in (("columns", recipe.columns), ("keep", keep)):
         for name in names:

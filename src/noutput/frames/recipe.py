@@ -9,17 +9,18 @@ from typing import Any, TypeAlias
 
 from noutput import _checks
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.frames.names import ATTRIBUTE, REPORT, report_name
+from noutput.frames.reports import ATTRIBUTE, REPORT, report_name
 from noutput.interval import Interval, IntervalLike, as_interval
 from noutput.mechanisms import document
 from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["LAYOUTS", "Bounds", "Recipe", "column_names", "make_recipe"]
+__all__ = ["LAYOUTS", "METADATA_KEY", "Bounds", "Recipe", "column_names", "make_recipe"]
 
 Bounds: TypeAlias = IntervalLike | Mapping[str, IntervalLike]
 
 FORMAT = "noutput-reports"
 VERSION = 1
+METADATA_KEY = "noutput"  # of Arrow schemas and Spark columns
 LAYOUTS = ("wide", "long")
 _FLAGS = ("clip", "skip_missing", "one_per_row", "secure")
 _KEYS = ("mechanism", "columns", "layout", *_FLAGS)

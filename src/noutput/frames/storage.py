@@ -1,4 +1,4 @@
-"""Where reports and their recipe are stored."""
+"""Files of reports and their recipe: Parquet, CSV and folders of Parquet."""
 
 from __future__ import annotations
 
@@ -9,25 +9,66 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames.kinds import ENDINGS, check_file, is_csv
-from noutput.frames.labels import KEY
-from noutput.frames.recipe import Recipe
+from noutput.frames.packages import pq, spark_sql
+from noutput.frames.recipe import METADATA_KEY, Recipe
 
 __all__ = [
+    "ENDINGS",
+    "check_ending",
+    "check_file",
     "check_parts",
+    "is_csv",
+    "is_local",
     "new_folder",
     "new_target",
     "parquet_files",
     "read_recipe",
     "spark_recipe",
-    "write_sidecar",
 ]
 
+ENDINGS = (".parquet", ".csv")
+_PARQUET, _GZIP = "Parquet", "a gzip file"
+_STARTS = {b"PAR1": _PARQUET, b"\x1f\x8b": _GZIP, b"PK\x03\x04": "a ZIP file, as Excel makes"}
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+
+
+def is_csv(path: str | Path) -> bool:
+    """Return whether a file is CSV by its name."""
+    return Path(path).suffix.lower() == ".csv"
+
+
+def check_ending(target: str | Path) -> None:
+    """Refuse a name that looks like a file of a kind that is not written.
+
+    Digits after a dot are no ending: they are a version, or part of a date.
+    """
+    found = Path(target).suffix.lower()
+    if found in ("", *ENDINGS) or found[1:].isdigit() or str(target).endswith("/"):
+        return
+    rule = "end in .parquet or .csv, or be a folder, without an ending or with a / at the end"
+    raise InvalidArgumentError("target", rule, str(target))
+
+
+def check_file(source: Path) -> None:
+    """Refuse a file that is neither CSV nor Parquet, by its name and its first bytes."""
+    if not source.exists():
+        raise InvalidArgumentError("source", "be a file or a folder that exists", str(source))
+    with source.open("rb") as file:
+        head = file.read(4)
+    found = next((kind for start, kind in _STARTS.items() if head.startswith(start)), None)
+    if found == (None if is_csv(source) else _PARQUET):
+        return
+    rule = "be CSV text" if is_csv(source) else "be Parquet, or CSV with a name that ends in .csv"
+    if found == _GZIP:
+        rule = "be CSV or Parquet (unpack it first: gunzip)"
+    raise InvalidArgumentError(f"file {str(source)!r}", rule, found or "neither of them")
+
+
+def is_local(path: str) -> bool:
+    """Tell a path of this machine from an address such as ``hdfs://...``."""
+    return "://" not in path
 
 
 def parquet_files(source: Path, columns: Sequence[str] = ()) -> list[str]:
@@ -53,7 +94,7 @@ def parquet_files(source: Path, columns: Sequence[str] = ()) -> list[str]:
 
 
 def _check_types(files: Sequence[str], columns: Sequence[str]) -> None:
-    read = need("pyarrow.parquet", "frames").read_schema
+    read = pq.read_schema
     first = read(files[0])
     for file in files[1:]:
         schema = read(file)
@@ -72,11 +113,6 @@ def _sidecar(path: Path) -> Path:
     if is_csv(path):
         return path.with_name(path.name + ".noutput.json")
     return path / "_noutput.json"  # readers of Parquet pass over names with an underscore
-
-
-def write_sidecar(target: Path, recipe: Recipe) -> None:
-    """Store the recipe with a folder or a CSV file."""
-    _sidecar(target).write_text(recipe.to_json() + "\n", encoding="utf-8")
 
 
 def _taken(path: Path) -> InvalidArgumentError:
@@ -99,7 +135,7 @@ def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
     with _partial(target) as partial:
         partial.mkdir()
         yield partial
-        write_sidecar(partial, recipe)
+        _sidecar(partial).write_text(recipe.to_json() + "\n", encoding="utf-8")
         try:
             partial.rename(target)  # fails where the target is a file or a folder with files
         except OSError:
@@ -177,15 +213,15 @@ def read_recipe(source: Path) -> Recipe:
             raise InvalidArgumentError("source", f"come with its {sidecar.name}", str(source))
         return Recipe.from_json(sidecar.read_bytes())
     check_file(source)
-    schema = need("pyarrow.parquet", "frames").read_schema(source)
-    return _of_metadata((schema.metadata or {}).get(KEY.encode()), source)
+    schema = pq.read_schema(source)
+    return _of_metadata((schema.metadata or {}).get(METADATA_KEY.encode()), source)
 
 
 def check_parts(source: Path, recipe: Recipe) -> None:
     """Refuse a folder with a part that says it was made by another recipe than the folder's."""
     if not source.is_dir():
         return
-    read = need("pyarrow.parquet", "frames").read_schema
+    read = pq.read_schema
     known = {recipe.to_json()}
     for file in parquet_files(source):
         for text in _recipes(read(file).metadata or {}) - known:
@@ -197,14 +233,16 @@ def check_parts(source: Path, recipe: Recipe) -> None:
 
 def _recipes(metadata: dict[bytes, bytes]) -> set[str]:
     """Return the recipes in the metadata of a Parquet file, also where Spark wrote it."""
-    found = {metadata[KEY.encode()].decode()} if KEY.encode() in metadata else set()
+    own = metadata.get(METADATA_KEY.encode())
+    found = set() if own is None else {own.decode()}
     fields = json.loads(metadata.get(_SPARK_SCHEMA, b"{}")).get("fields", [])
-    return found | {field["metadata"][KEY] for field in fields if KEY in field["metadata"]}
+    notes = [field["metadata"] for field in fields]
+    return found | {note[METADATA_KEY] for note in notes if METADATA_KEY in note}
 
 
-def spark_recipe(frame: Any) -> Recipe:
+def spark_recipe(frame: spark_sql.DataFrame) -> Recipe:
     """Return the recipe in the metadata of a Spark frame's columns."""
-    texts = {field.metadata[KEY] for field in frame.schema if KEY in field.metadata}
+    texts = {field.metadata.get(METADATA_KEY) for field in frame.schema} - {None}
     if len(texts) > 1:
         raise InvalidArgumentError("source", "hold reports of one recipe", f"{len(texts)} of them")
     return _of_metadata(next(iter(texts), None), "no metadata of that kind")

@@ -1,4 +1,4 @@
-"""The engine "arrow": batches of Parquet or CSV through this process, in constant memory."""
+"""A recipe over a stream of Arrow batches, and the exact rows of refused values."""
 
 from __future__ import annotations
 
@@ -6,66 +6,39 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
-from noutput.frames import reading, storage
 from noutput.frames.drawing import draw_reports
-from noutput.frames.kinds import check_file, is_csv
-from noutput.frames.labels import KEY
-from noutput.frames.layouts import to_long
-from noutput.frames.names import ATTRIBUTE
-from noutput.frames.privatizing import check_columns, check_seed, open_frame
+from noutput.frames.engines import arrow
+from noutput.frames.engines.errors import engine_errors
+from noutput.frames.packages import pa
+from noutput.frames.privatizing import check_columns, open_frame, to_long
+from noutput.frames.storage import is_csv
 from noutput.frames.values import Place, count_refused
 
 if TYPE_CHECKING:
-    from noutput.frames.reading import Progress, Source
+    from noutput.frames.engines.arrow import Progress, Source
     from noutput.frames.recipe import Recipe
 
-__all__ = ["check", "privatize", "read", "read_values"]
+__all__ = ["check", "exact_rows", "read_values", "run_batches"]
+
+_ABOUT_ROWS = ("column ", "file ")  # how the names of errors about values start
 
 
-def privatize(
-    source: Source,
-    target: Path,
-    recipe: Recipe,
-    keep: Sequence[str],
-    seed: int | None,
-    progress: Progress | None = None,
-) -> None:
-    """Privatize a file, a folder or a stream of CSV into a new file or folder."""
-    seed = check_seed(seed)
-    with storage.new_target(target, recipe) as place:
-        results = _results(read_values(source, recipe, keep, progress), recipe, keep, seed)
-        schema = next(results).schema.with_metadata({KEY: recipe.to_json()})
-        with _writer(place, schema, is_csv(target)) as writer:
-            for table in results:
-                writer.write_table(table.replace_schema_metadata(schema.metadata))
+def read_values(
+    source: Source, recipe: Recipe, keep: Sequence[str], progress: Progress | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Return batches of the wanted columns, which are checked; the first one is empty."""
+    schema, batches = arrow.open_values(source, recipe.columns, keep, progress)
+    check_columns(open_frame(schema.empty_table()), recipe, keep)
+    return batches
 
 
-def check(source: Path, recipe: Recipe) -> None:
-    """Go over the values and refuse them as `privatize` does, without writing anything."""
-    for _ in _results(read_values(source, recipe, ()), recipe, (), None):
-        pass
-
-
-def read(source: Path, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield tables with some columns of stored reports; the first one is empty."""
-    pa = need("pyarrow", "frames")
-    if is_csv(source):
-        kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
-        batches = reading.csv_batches(str(source), *reading.csv_input(source), kinds)
-    else:
-        files = storage.parquet_files(source, columns)
-        batches = reading.parquet_batches(files, columns)
-    yield from map(pa.table, batches)
-
-
-def _results(
-    batches: Iterator[Any], recipe: Recipe, keep: Sequence[str], seed: int | None
-) -> Iterator[Any]:
-    pa = need("pyarrow", "frames")
+def run_batches(
+    batches: Iterator[pa.RecordBatch], recipe: Recipe, keep: Sequence[str], seed: int | None
+) -> Iterator[pa.Table]:
+    """Yield the reports of every batch."""
     names = recipe.columns if recipe.layout == "long" else recipe.report_names
     start = 0
     for batch in batches:
@@ -83,7 +56,7 @@ def _results(
 
 
 def _counted(
-    error: InvalidArgumentError, batches: Iterator[Any], recipe: Recipe
+    error: InvalidArgumentError, batches: Iterator[pa.RecordBatch], recipe: Recipe
 ) -> InvalidArgumentError:
     """Add to an error about a row how many rows from there on have such values."""
     count = sum(
@@ -96,35 +69,30 @@ def _counted(
     return InvalidArgumentError(f"{error.name} ({others})", error.rule, error.found)
 
 
-def read_values(
-    source: Source, recipe: Recipe, keep: Sequence[str], progress: Progress | None = None
-) -> Iterator[Any]:
-    """Yield batches of the wanted columns; the first one is empty."""
-    pa = need("pyarrow", "frames")
-    if not isinstance(source, Path) or (is_csv(source) and source.is_file()):
-        if isinstance(source, Path):
-            check_file(source)
-        kinds = dict.fromkeys(recipe.columns, pa.float64()) | dict.fromkeys(keep, pa.string())
-        header, stream = reading.csv_input(source)
-        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
-        name = reading.source_name(source)
-        if not set(recipe.columns) <= set(header):
-            reading.check_header(name, header)
-        batches = reading.csv_batches(name, header, stream, kinds, progress)
-    else:
-        wanted = [*recipe.columns, *keep]
-        files = storage.parquet_files(source, wanted)
-        schema = need("pyarrow.parquet", "frames").read_schema(files[0])
-        batches = reading.parquet_batches(files, wanted, progress)
-    check_columns(open_frame(schema.empty_table()), recipe, keep)
-    yield from batches
+def check(source: Path, recipe: Recipe) -> None:
+    """Go over the values and refuse them as the engine "arrow" does, without writing anything."""
+    for _ in run_batches(read_values(source, recipe, ()), recipe, (), None):
+        pass
 
 
 @contextmanager
-def _writer(place: Path, schema: Any, as_csv: bool) -> Iterator[Any]:
-    if as_csv:
-        with need("pyarrow.csv", "frames").CSVWriter(place, schema) as writer:
-            yield writer
-    else:
-        with need("pyarrow.parquet", "frames").ParquetWriter(place, schema) as writer:
-            yield writer
+def exact_rows(source: Path, recipe: Recipe) -> Iterator[None]:
+    """Look up the row and the count of refused values where an engine does not know them."""
+    try:
+        yield
+    except Exception as error:
+        refused = isinstance(error, InvalidArgumentError) and error.name.startswith(_ABOUT_ROWS)
+        unclear = is_csv(source) and isinstance(error, (InvalidArgumentError, *engine_errors()))
+        if source.exists() and (refused or unclear):
+            _raise_exact(source, recipe)
+        raise
+
+
+def _raise_exact(source: Path, recipe: Recipe) -> None:
+    try:
+        check(source, recipe)
+    except InvalidArgumentError as exact:
+        if is_csv(source) or exact.name.startswith(_ABOUT_ROWS):
+            raise exact from None
+    except Exception:  # noqa: BLE001, S110 (whatever it is, the first error tells more)
+        pass

@@ -1,14 +1,14 @@
-"""From an Arrow column to numbers of [-1, 1]: the rules for rows, the same in every engine."""
+"""Values of an Arrow column as numbers of [-1, 1]: the rules for rows, the same in every engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
+from noutput.frames.packages import pa
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ class Place:
 
 
 def unit_numbers(
-    column: str, array: Any, interval: Interval, place: Place, *, clip: bool, skip_missing: bool
+    column: str,
+    array: pa.Array,
+    interval: Interval,
+    place: Place,
+    *,
+    clip: bool,
+    skip_missing: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
     """Return the values as numbers of [-1, 1], and which are missing (None if none is).
 
@@ -57,16 +63,16 @@ def unit_numbers(
         raise InvalidArgumentError(place.name(column, row, numbers.size), rule, None)
     if any_missing:
         numbers = np.where(missing, interval.lower, numbers)
-    if numbers.size and not clip:
+    if clip:
+        numbers = np.clip(numbers, interval.lower, interval.upper)
+    elif numbers.size:
         _check_range(column, numbers, interval, place)
     if interval != UNIT:
-        numbers = interval.to_unit(numbers, clip=clip)
-    elif clip:
-        numbers = np.clip(numbers, -1.0, 1.0)
+        numbers = interval.scale(numbers)
     return numbers, missing if any_missing else None
 
 
-def count_refused(recipe: Recipe, arrays: list[Any]) -> int:
+def count_refused(recipe: Recipe, arrays: list[pa.Array]) -> int:
     """Return how many rows of a batch have a value that `unit_numbers` refuses."""
     refused: NDArray[np.bool_] = np.zeros(len(arrays[0]), np.bool_)
     for column, array in zip(recipe.columns, arrays, strict=True):
@@ -74,7 +80,7 @@ def count_refused(recipe: Recipe, arrays: list[Any]) -> int:
         if not recipe.skip_missing:
             refused |= np.isnan(numbers)
         if not recipe.clip:
-            refused |= (numbers < interval.lower) | (numbers > interval.upper)
+            refused |= _outside(numbers, interval)
     return int(np.count_nonzero(refused))
 
 
@@ -90,15 +96,19 @@ def _check_range(
 ) -> None:
     if interval.lower <= numbers.min() and numbers.max() <= interval.upper:
         return
-    row = int(np.argmax((numbers < interval.lower) | (numbers > interval.upper)))
+    row = int(np.argmax(_outside(numbers, interval)))
     rule = f"lie in [{interval.lower}, {interval.upper}] (clip=True moves values to the nearer end)"
     found = float(numbers[row])
     raise InvalidArgumentError(place.name(column, row, numbers.size), rule, found)
 
 
-def _floats(column: str, array: Any) -> NDArray[np.float64]:
+def _outside(numbers: NDArray[np.float64], interval: Interval) -> NDArray[np.bool_]:
+    return (numbers < interval.lower) | (numbers > interval.upper)
+
+
+def _floats(column: str, array: pa.Array) -> NDArray[np.float64]:
     """Return any numbers of Arrow as floats, null as NaN; a dictionary is what it holds."""
-    types = need("pyarrow", "frames").types
+    types = pa.types
     if types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type

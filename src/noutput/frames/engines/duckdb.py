@@ -1,18 +1,21 @@
-"""DuckDB relations: a vectorized function inside the engine, so the result is lazy too."""
+"""The engine "duckdb": a vectorized function inside the engine, so the result is lazy too."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
+from noutput.frames.engines.errors import carry_errors
+from noutput.frames.packages import duckdb, pa
+from noutput.frames.recipe import METADATA_KEY
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:
@@ -20,23 +23,22 @@ if TYPE_CHECKING:
 
     from noutput.frames.recipe import Recipe
 
-__all__ = ["privatize", "unpivot"]
+__all__ = ["privatize", "read_batches", "unpivot", "write"]
 
 
 def privatize(
-    relation: Any,
+    relation: duckdb.DuckDBPyRelation,
     recipe: Recipe,
     names: Sequence[str],
     keep: Sequence[str],
     seed: int | None,
-    connection: Any = None,
-) -> Any:
+    connection: duckdb.DuckDBPyConnection | None = None,
+) -> duckdb.DuckDBPyRelation:
     """Privatize a duckdb relation of the given (or else the default) connection.
 
     The function is volatile, so DuckDB neither folds nor repeats its calls. All columns of a row
     come from one call, as a struct.
     """
-    duckdb = need("duckdb", "duckdb")
     function = _register(connection or duckdb.default_connection(), recipe, seed)
     # quoted names of columns are all that enters the query
     fields = [f"c{i} := CAST({_quote(name)} AS DOUBLE)" for i, name in enumerate(recipe.columns)]
@@ -52,7 +54,7 @@ def privatize(
         f"FROM (SELECT {', '.join([*kept, drawn])} FROM {rows})"
     )
     try:
-        return relation.query("noutput_rows", query)
+        return _select(relation, "noutput_rows", query)
     except duckdb.CatalogException as error:
         if function not in str(error):
             raise
@@ -60,7 +62,13 @@ def privatize(
         raise InvalidArgumentError("connection", rule, connection) from None
 
 
-def unpivot(relation: Any, on: Sequence[str], keep: Sequence[str], name: str, value: str) -> Any:
+def unpivot(
+    relation: duckdb.DuckDBPyRelation,
+    on: Sequence[str],
+    keep: Sequence[str],
+    name: str,
+    value: str,
+) -> duckdb.DuckDBPyRelation:
     """Turn columns into rows of a name and a value; rows without a value are left out.
 
     narwhals can do this on DuckDB's default connection only.
@@ -71,39 +79,55 @@ def unpivot(relation: Any, on: Sequence[str], keep: Sequence[str], name: str, va
         f"SELECT {wanted} FROM (UNPIVOT noutput_wide ON {columns} "  # noqa: S608
         f"INTO NAME {_quote(name)} VALUE {_quote(value)})"
     )
-    return relation.query("noutput_wide", query)
+    return _select(relation, "noutput_wide", query)
+
+
+def read_batches(
+    connection: duckdb.DuckDBPyConnection, batches: Iterator[pa.RecordBatch]
+) -> duckdb.DuckDBPyRelation:
+    """Return a relation of batches that are read, once, as DuckDB asks for them."""
+    first = next(batches)
+    reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+    return connection.from_arrow(reader)
+
+
+def write(reports: duckdb.DuckDBPyRelation, place: Path, recipe: Recipe, *, as_csv: bool) -> None:
+    """Write reports to a new file, Parquet with its recipe."""
+    path, text = (value.replace("'", "''") for value in (str(place), recipe.to_json()))
+    options = f"FORMAT parquet, KV_METADATA {{{METADATA_KEY}: '{text}'}}"
+    if as_csv:
+        options = "FORMAT csv, HEADER"
+    reports.query("noutput_reports", f"COPY noutput_reports TO '{path}' ({options})")
+
+
+def _select(relation: duckdb.DuckDBPyRelation, name: str, query: str) -> duckdb.DuckDBPyRelation:
+    return cast(duckdb.DuckDBPyRelation, relation.query(name, query))  # None for other statements
 
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _register(connection: Any, recipe: Recipe, seed: int | None) -> str:
+def _register(connection: duckdb.DuckDBPyConnection, recipe: Recipe, seed: int | None) -> str:
     """Make the recipe a function of the connection, once, and return its name."""
-    duckdb = need("duckdb", "duckdb")
     digest = hashlib.sha256(f"{seed} {recipe.to_json()}".encode()).hexdigest()
     name = f"noutput_{digest[:24]}"
     fields = [f"c{i}" for i in range(len(recipe.columns))]
     values = dict.fromkeys(fields, "DOUBLE") | ({} if seed is None else {"row": "BIGINT"})
     reports = connection.struct_type(dict.fromkeys(fields, "INTEGER"))
+    how: dict[str, Any] = {"type": "arrow", "null_handling": "special", "side_effects": True}
     # a function of this name that exists is the same one: its name is a digest of what it does
     with suppress(duckdb.NotImplementedException):
-        connection.create_function(
-            name,
-            _function(recipe, seed, fields),
-            [connection.struct_type(values)],
-            reports,
-            type="arrow",
-            null_handling="special",
-            side_effects=True,
-        )
+        draw = _function(recipe, seed, fields)
+        connection.create_function(name, draw, [connection.struct_type(values)], reports, **how)
     return name
 
 
-def _function(recipe: Recipe, seed: int | None, fields: list[str]) -> Any:
-    pa = need("pyarrow", "frames")
-
-    def draw(rows: Any) -> Any:
+def _function(
+    recipe: Recipe, seed: int | None, fields: list[str]
+) -> Callable[[pa.Array | pa.ChunkedArray], pa.StructArray]:
+    @carry_errors()
+    def draw(rows: pa.Array | pa.ChunkedArray) -> pa.StructArray:
         batch = rows.combine_chunks() if isinstance(rows, pa.ChunkedArray) else rows
         arrays = [batch.field(name) for name in fields]
         if seed is None:

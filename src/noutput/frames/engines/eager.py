@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from noutput._extras import need
 from noutput.frames.drawing import draw_columns
+from noutput.frames.packages import nw, pa, pd, pl
 from noutput.frames.values import not_numbers
 
 if TYPE_CHECKING:
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["privatize"]
 
+_Reports: TypeAlias = "dict[str, pa.ChunkedArray]"
+
 
 def privatize(
     frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str], seed: int | None
 ) -> Any:
     """Privatize a frame that narwhals calls eager."""
-    pa = need("pyarrow", "frames")
-    eager = need("narwhals", "frames").from_native(frame, eager_only=True)
+    eager = nw.from_native(frame, eager_only=True)
     arrays = []
     for column in recipe.columns:
         try:
@@ -34,19 +35,18 @@ def privatize(
     )
 
 
-def _to_arrow(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
-    pa = need("pyarrow", "frames")
+def _to_arrow(kept: pa.Table, _: Any, __: Recipe, reports: _Reports) -> pa.Table:
     return pa.table([*kept.columns, *reports.values()], [*kept.column_names, *reports])
 
 
-def _to_polars(kept: Any, _: Any, __: Recipe, reports: dict[str, Any]) -> Any:
-    pl = need("polars", "polars")
+def _to_polars(kept: pl.DataFrame, _: Any, __: Recipe, reports: _Reports) -> pl.DataFrame:
     series = {name: pl.from_arrow(array) for name, array in reports.items()}
     return pl.DataFrame({**kept.to_dict(), **series})
 
 
-def _to_pandas(kept: Any, frame: Any, recipe: Recipe, reports: dict[str, Any]) -> Any:
-    pd = need("pandas", "pandas")
+def _to_pandas(
+    kept: pd.DataFrame, frame: pd.DataFrame, recipe: Recipe, reports: _Reports
+) -> pd.DataFrame:
     result = frame[list(kept.columns)].reset_index(drop=True)
     result.attrs = {}
     for name, array in reports.items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from noutput._extras import need
 from noutput.frames.drawing import draw_reports
+from noutput.frames.packages import pl
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:
@@ -18,16 +18,15 @@ _ROW = "__noutput_row"
 
 
 def privatize(
-    frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str], seed: int | None
-) -> Any:
+    frame: pl.LazyFrame, recipe: Recipe, names: Sequence[str], keep: Sequence[str], seed: int | None
+) -> pl.LazyFrame:
     """Privatize a polars.LazyFrame."""
-    pl = need("polars", "polars")
     wanted = frame.select(*recipe.columns, *keep)
     if seed is not None:
         wanted = wanted.with_row_index(_ROW)
     schema = wanted.collect_schema()
 
-    def draw(batch: Any) -> Any:
+    def draw(batch: pl.DataFrame) -> pl.DataFrame:
         first = None
         if seed is not None:
             first = int(batch[_ROW][0]) if len(batch) else 0

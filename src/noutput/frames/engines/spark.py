@@ -1,4 +1,4 @@
-"""Spark frames: `mapInArrow`, so that every task draws with keys of its own."""
+"""The engine "spark": `mapInArrow`, so that every task draws with keys of its own."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
-from noutput.frames.reading import text_numbers
+from noutput.frames.engines.arrow import text_numbers
+from noutput.frames.engines.errors import carry_errors
+from noutput.frames.packages import pa, pyspark, spark_sql, spark_types
 from noutput.frames.recipe import Recipe
+from noutput.frames.storage import check_file, is_csv, is_local, parquet_files
 from noutput.frames.values import Place
 
-__all__ = ["privatize", "read_csv"]
+__all__ = ["privatize", "read", "write"]
+
+_Task: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 # as the engine "arrow" reads: quotes are doubled, and may hold line breaks and commas
-_CSV = {
+_CSV: dict[str, bool | str] = {
     "header": True,
     "multiLine": True,
     "escape": '"',
@@ -28,64 +32,92 @@ _CSV = {
 }
 
 
-def privatize(frame: Any, recipe: Recipe, names: Sequence[str], keep: Sequence[str]) -> Any:
+def privatize(
+    frame: spark_sql.DataFrame, recipe: Recipe, names: Sequence[str], keep: Sequence[str]
+) -> spark_sql.DataFrame:
     """Privatize a Spark frame."""
-    types = need("pyspark.sql.types", "spark")
     _check_python(frame)
     _check_names((*recipe.columns, *keep))
     wanted = frame.select(*recipe.columns, *keep)
-    reports = [types.StructField(name, types.IntegerType(), recipe.has_gaps) for name in names]
-    schema = types.StructType([wanted.schema[name] for name in keep] + reports)
+    reports = [
+        spark_types.StructField(name, spark_types.IntegerType(), recipe.has_gaps) for name in names
+    ]
+    schema = spark_types.StructType([wanted.schema[name] for name in keep] + reports)
     task = _task(recipe.to_json(), tuple(names), tuple(keep))
     return wanted.mapInArrow(task, schema)
 
 
-def read_csv(session: Any, address: str, numbers: Sequence[str], texts: Sequence[str]) -> Any:
+def read(
+    session: spark_sql.SparkSession, source: str, numbers: Sequence[str], texts: Sequence[str]
+) -> spark_sql.DataFrame:
+    """Return what Spark reads: of a local folder the files that every engine would read."""
+    if is_csv(source):
+        if is_local(source):
+            check_file(Path(source))
+        return _read_csv(session, _address(source), numbers, texts)
+    if not is_local(source):
+        return session.read.parquet(source)
+    files = parquet_files(Path(source), [*numbers, *texts])
+    return session.read.parquet(*map(_address, files))
+
+
+def write(reports: spark_sql.DataFrame, folder: str, *, mode: str = "error") -> None:
+    """Write reports as the Parquet files of a folder, local or not."""
+    reports.write.mode(mode).parquet(_address(folder))
+
+
+def _address(path: str) -> str:
+    """Name a local path as such: a cluster's default may be another file system."""
+    return f"file://{Path(path).absolute()}" if is_local(path) else path
+
+
+def _read_csv(
+    session: spark_sql.SparkSession, address: str, numbers: Sequence[str], texts: Sequence[str]
+) -> spark_sql.DataFrame:
     """Return a frame of some columns of a CSV file, converted by the rules of the engine "arrow".
 
     Empty lines are passed over.
     """
-    types = need("pyspark.sql.types", "spark")
     frame = session.read.options(**_CSV).csv(address)
     found = (*numbers, *texts)
     for name in found:
         if name not in frame.columns:
             raise InvalidArgumentError("columns", f"name columns of {frame.columns}", name)
     _check_names(found)
-    kinds = [types.DoubleType() if name in numbers else types.StringType() for name in found]
-    schema = types.StructType(
-        [types.StructField(*field) for field in zip(found, kinds, strict=True)]
+    kinds = [
+        spark_types.DoubleType() if name in numbers else spark_types.StringType() for name in found
+    ]
+    schema = spark_types.StructType(
+        [spark_types.StructField(*field) for field in zip(found, kinds, strict=True)]
     )
     return frame.select(*found).mapInArrow(_converter(address, tuple(numbers)), schema)
 
 
-def _converter(address: str, numbers: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def task(batches: Iterator[Any]) -> Iterator[Any]:
-        pa = need("pyarrow", "frames")
+def _converter(address: str, numbers: Sequence[str]) -> _Task:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            columns = [
-                text_numbers(address, name, array) if name in numbers else array.fill_null("")
-                for name, array in zip(batch.schema.names, batch.columns, strict=True)
-            ]
+            with carry_errors():
+                columns = [
+                    text_numbers(address, name, array) if name in numbers else array.fill_null("")
+                    for name, array in zip(batch.schema.names, batch.columns, strict=True)
+                ]
             yield pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
     return task
 
 
-def _task(
-    text: str, names: Sequence[str], keep: Sequence[str]
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _task(text: str, names: Sequence[str], keep: Sequence[str]) -> _Task:
     """Return what a task runs: it reads, and so certifies, the mechanism itself."""
 
-    def task(batches: Iterator[Any]) -> Iterator[Any]:
-        pa = need("pyarrow", "frames")
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         recipe = Recipe.from_json(text)
-        context = need("pyspark", "spark").TaskContext.get()
+        context = pyspark.TaskContext.get()
         within = f" of partition {context.partitionId()}" if context else ""
         start = 0
         for batch in batches:
             arrays = batch.columns[: len(recipe.columns)]
-            reports = draw_reports(recipe, arrays, Place(start, within))
+            with carry_errors():
+                reports = draw_reports(recipe, arrays, Place(start, within))
             start += batch.num_rows
             kept = batch.columns[len(recipe.columns) :]
             columns = [*kept, *reports]
@@ -102,7 +134,7 @@ def _check_names(names: Sequence[str]) -> None:
             raise InvalidArgumentError("columns", rule, name)
 
 
-def _check_python(frame: Any) -> None:
+def _check_python(frame: spark_sql.DataFrame) -> None:
     """Refuse a local session whose workers would start another Python than the driver's."""
     context = getattr(frame.sparkSession, "_sc", None)  # Spark Connect has none
     if context is None or not context.master.startswith("local"):

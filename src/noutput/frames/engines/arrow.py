@@ -1,56 +1,87 @@
-"""Batches of Parquet or CSV for the engine "arrow"; the first batch is always empty."""
+"""The engine "arrow": batches of Parquet or CSV through this process, in constant memory.
+
+The first batch of every source is empty: it tells the types.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from noutput._extras import need
 from noutput.errors import InvalidArgumentError
+from noutput.frames.packages import pa, pa_csv, pc, pq
+from noutput.frames.reports import ATTRIBUTE
+from noutput.frames.storage import check_file, is_csv, parquet_files
 
-__all__ = [
-    "Progress",
-    "Source",
-    "check_header",
-    "csv_batches",
-    "csv_input",
-    "parquet_batches",
-    "source_name",
-    "text_numbers",
-]
+__all__ = ["Progress", "Source", "open_values", "read_reports", "text_numbers", "write"]
 
 Progress: TypeAlias = Callable[[float], None]
 Source: TypeAlias = Path | BinaryIO
 
-_ROWS = 1 << 18  # rows a batch, and a row group of what is written
+_ROWS = 1 << 18  # rows per batch, and per row group of what is written
 BLOCK = 1 << 23  # bytes of CSV parsed at once
 _LINE = re.compile(r"Row #(\d+)")
 _SIZE = re.compile(r"Expected \d+ columns, got (\d+)")
 _VALUE = re.compile(r"(?:invalid value|Failed to parse string:) '(.*?)'")
 
 
-def source_name(source: Source) -> str:
+def open_values(
+    source: Source, numbers: Sequence[str], texts: Sequence[str], progress: Progress | None = None
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return all columns of a file, a folder or a stream of CSV, and batches of the wanted ones.
+
+    In CSV, `numbers` are parsed as floats and `texts` are left as they are; Parquet knows types.
+    """
+    if isinstance(source, Path) and not (is_csv(source) and source.is_file()):
+        files = parquet_files(source, [*numbers, *texts])
+        return pq.read_schema(files[0]), _parquet_batches(files, [*numbers, *texts], progress)
+    if isinstance(source, Path):
+        check_file(source)
+    kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
+    header, stream = _csv_input(source)
+    if not set(numbers) <= set(header):
+        _check_header(_source_name(source), header)
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
+    return schema, _csv_batches(_source_name(source), header, stream, kinds, progress)
+
+
+def read_reports(source: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Return batches with some columns of stored reports."""
+    if is_csv(source):
+        kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
+        return _csv_batches(str(source), *_csv_input(source), kinds)
+    return _parquet_batches(parquet_files(source, columns), columns)
+
+
+def write(tables: Iterable[pa.Table], place: Path, schema: pa.Schema, *, as_csv: bool) -> None:
+    """Write tables to a new file."""
+    kind = pa_csv.CSVWriter if as_csv else pq.ParquetWriter
+    with kind(place, schema) as writer:
+        for table in tables:
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
+
+
+def _source_name(source: Source) -> str:
     """Return what errors call a source."""
     return str(source) if isinstance(source, Path) else getattr(source, "name", "stream")
 
 
-def parquet_batches(
+def _parquet_batches(
     files: Sequence[str], columns: Sequence[str], progress: Progress | None = None
-) -> Iterator[Any]:
+) -> Iterator[pa.RecordBatch]:
     """Yield batches of some columns, in the order of the files and rows."""
-    parquet = need("pyarrow.parquet", "frames")
-    first = parquet.read_schema(files[0])
-    wanted = need("pyarrow", "frames").schema([first.field(name) for name in columns])
+    first = pq.read_schema(files[0])
+    wanted = pa.schema([first.field(name) for name in columns])
     yield _empty(wanted)
-    rows = sum(parquet.read_metadata(file).num_rows for file in files) if progress else 0
+    rows = sum(pq.read_metadata(file).num_rows for file in files) if progress else 0
     done = 0
     for file in files:
         # what is buffered ahead is kept until the file is closed: memory would grow with it
-        with parquet.ParquetFile(file, pre_buffer=False) as opened:
+        with pq.ParquetFile(file, pre_buffer=False) as opened:
             for batch in opened.iter_batches(_ROWS, columns=list(columns)):
                 yield batch.select(list(columns))
                 done += batch.num_rows
@@ -58,7 +89,7 @@ def parquet_batches(
                     progress(done / rows)
 
 
-def csv_input(source: Source) -> tuple[list[str], Any]:
+def _csv_input(source: Source) -> tuple[list[str], Any]:
     """Open CSV, and return its header and a stream that still starts with the header."""
     if isinstance(source, Path):
         try:
@@ -67,7 +98,7 @@ def csv_input(source: Source) -> tuple[list[str], Any]:
         except (UnicodeDecodeError, csv.Error) as error:
             rule = "be CSV text in UTF-8 with a header"
             raise InvalidArgumentError(f"file {str(source)!r}", rule, str(error)) from None
-        return header, need("pyarrow", "frames").OSFile(str(source))
+        return header, pa.OSFile(str(source))
     lines: list[bytes] = []
 
     def spell() -> Iterator[str]:
@@ -79,7 +110,7 @@ def csv_input(source: Source) -> tuple[list[str], Any]:
         header = next(csv.reader(spell()), [])
     except (UnicodeDecodeError, csv.Error) as error:
         rule = "be CSV text in UTF-8 with a header"
-        raise InvalidArgumentError(source_name(source), rule, str(error)) from None
+        raise InvalidArgumentError(_source_name(source), rule, str(error)) from None
     return header, io.BufferedReader(_Rejoined(b"".join(lines), source), BLOCK)
 
 
@@ -102,8 +133,8 @@ class _Rejoined(io.RawIOBase):
         return len(part)
 
 
-def check_header(name: str, header: Sequence[str]) -> None:
-    """Refuse a file without a header, and one whose columns other signs than commas divide."""
+def _check_header(name: str, header: Sequence[str]) -> None:
+    """Refuse a file without a header, and one whose columns are not separated by commas."""
     if not header:
         raise InvalidArgumentError(f"file {name!r}", "be CSV text with a header", "no text")
     other = next((sign for sign in ";\t|" if sign in header[0]), None)
@@ -112,19 +143,17 @@ def check_header(name: str, header: Sequence[str]) -> None:
         raise InvalidArgumentError(f"file {name!r}", rule, header[0])
 
 
-def csv_batches(
+def _csv_batches(
     name: str,
     header: Sequence[str],
     stream: Any,
-    kinds: dict[str, Any],
+    kinds: dict[str, pa.DataType],
     progress: Progress | None = None,
-) -> Iterator[Any]:
+) -> Iterator[pa.RecordBatch]:
     """Yield batches of some columns of an opened CSV file or stream.
 
     Where there is one column, an empty line is a missing value.
     """
-    pa = need("pyarrow", "frames")
-    reader = need("pyarrow.csv", "frames")
     for column in kinds:
         if header.count(column) > 1:
             raise InvalidArgumentError(f"file {name!r}", "name every column once", column)
@@ -133,14 +162,14 @@ def csv_batches(
     try:
         with (
             stream,
-            reader.open_csv(
+            pa_csv.open_csv(
                 stream,
                 # several threads would lose count of the lines, which errors name
-                read_options=reader.ReadOptions(block_size=BLOCK, use_threads=False),
-                parse_options=reader.ParseOptions(
+                read_options=pa_csv.ReadOptions(block_size=BLOCK, use_threads=False),
+                parse_options=pa_csv.ParseOptions(
                     newlines_in_values=True, ignore_empty_lines=len(header) > 1
                 ),
-                convert_options=reader.ConvertOptions(
+                convert_options=pa_csv.ConvertOptions(
                     column_types=kinds, include_columns=list(kinds)
                 ),
             ) as batches,
@@ -154,7 +183,7 @@ def csv_batches(
 
 
 def _refused(
-    name: str, header: Sequence[str], kinds: dict[str, Any], text: str
+    name: str, header: Sequence[str], kinds: dict[str, pa.DataType], text: str
 ) -> InvalidArgumentError:
     """Return what an error of Arrow's reader means to whoever made the file."""
     line, value, size = _LINE.search(text), _VALUE.search(text), _SIZE.search(text)
@@ -168,13 +197,11 @@ def _refused(
     return InvalidArgumentError(place, rule, value[1] if value else text)
 
 
-def text_numbers(name: str, column: str, array: Any) -> Any:
-    """Return the numbers of a column of texts, as `csv_batches` does for a file of this name."""
-    pa = need("pyarrow", "frames")
-    compute = need("pyarrow.compute", "frames")
-    missing = pa.array(need("pyarrow.csv", "frames").ConvertOptions().null_values, array.type)
-    texts = compute.utf8_trim_whitespace(array)
-    given = compute.if_else(compute.is_in(texts, missing), pa.scalar(None, array.type), texts)
+def text_numbers(name: str, column: str, array: pa.Array) -> pa.Array:
+    """Return the numbers of a column of texts, as `_csv_batches` does for a file of this name."""
+    missing = pa.array(pa_csv.ConvertOptions().null_values, array.type)
+    texts = pc.utf8_trim_whitespace(array)
+    given = pc.if_else(pc.is_in(texts, missing), pa.scalar(None, array.type), texts)
     try:
         return given.cast(pa.float64())
     except pa.ArrowInvalid as error:
@@ -183,5 +210,5 @@ def text_numbers(name: str, column: str, array: Any) -> Any:
         raise InvalidArgumentError(f"file {name!r}", rule, value[1] if value else "") from None
 
 
-def _empty(schema: Any) -> Any:
-    return need("pyarrow", "frames").RecordBatch.from_pylist([], schema=schema)
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)

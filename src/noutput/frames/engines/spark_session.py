@@ -1,4 +1,4 @@
-"""A Spark session whose workers run the driver's Python."""
+"""Spark sessions whose workers run the driver's Python."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from noutput._extras import need
 from noutput.errors import InvalidArgumentError
+from noutput.frames.packages import pyspark, spark_sql
 
 __all__ = ["borrow_session", "spark_session"]
 
 
-def spark_session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Any:
+def spark_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> spark_sql.SparkSession:
     """Return the running Spark session, or start one.
 
     Parameters
@@ -47,8 +49,7 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
         people = session.read.parquet("people.parquet")
         reports = frames.privatize(people, "age", mechanism=m, bounds={"age": (0, 120)})
     """
-    sql = need("pyspark.sql", "spark")
-    for package in ("pandas", "pyarrow"):
+    for package in ("pyspark.sql", "pandas", "pyarrow"):
         need(package, "spark")
     _check_java()
     context = _running()
@@ -57,7 +58,7 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
         raise InvalidArgumentError("master", rule, master)
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = sql.SparkSession.builder.appName("noutput")
+    builder = spark_sql.SparkSession.builder.appName("noutput")
     if master is not None:
         builder = builder.master(master)
     for name, value in (settings or {}).items():
@@ -66,9 +67,9 @@ def spark_session(master: str | None = None, settings: Mapping[str, str] | None 
 
 
 @contextmanager
-def borrow_session(master: str | None) -> Iterator[Any]:
+def borrow_session(master: str | None) -> Iterator[spark_sql.SparkSession]:
     """Lend the running session, or one that is stopped afterwards."""
-    active = need("pyspark.sql", "spark").SparkSession.getActiveSession()
+    active = spark_sql.SparkSession.getActiveSession()
     running = _running() or active
     session = spark_session(master)
     try:
@@ -78,10 +79,10 @@ def borrow_session(master: str | None) -> Iterator[Any]:
             session.stop()
 
 
-def _running() -> Any:
+def _running() -> pyspark.SparkContext | None:
     """Return the process's Spark context, whichever thread made it, or None."""
     # sessions are active in one thread; there is no public way to ask for the context
-    return need("pyspark", "spark").SparkContext._active_spark_context  # noqa: SLF001
+    return pyspark.SparkContext._active_spark_context  # noqa: SLF001
 
 
 def _check_java() -> None:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from noutput.evaluation.units import Facts
     from noutput.evaluation.work import Measures
 
-__all__ = ["Store"]
+__all__ = ["UnitFile"]
 
 _PLACE = {"task", "dataset", "mechanism", "epsilon", "first"}
 
 
-class Store:
+class UnitFile:
     """What has been computed already, by identity.
 
     Parameters
