@@ -219,7 +219,7 @@ def test_packed_columns_match_the_reader(outputs: int, attributes: int) -> None:
 
     import numpy as np
 
-    from noutput.collector.columns import read_columns
+    from noutput.collector.ingest.columns import read_columns
 
     campaign = make_campaign(outputs=outputs)
     campaign = replace(campaign, attributes=campaign.attributes[:attributes])

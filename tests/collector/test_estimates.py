@@ -7,7 +7,7 @@ import pytest
 
 from noutput.campaign import Campaign, draw_report
 from noutput.collector import estimates as module
-from noutput.collector.models import EstimatesModel
+from noutput.collector.http.models import EstimatesModel
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.table import TableMechanism

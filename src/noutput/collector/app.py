@@ -17,17 +17,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from noutput import __version__
-from noutput.collector import admin, public
-from noutput.collector.access import wants_page
-from noutput.collector.body import ClientGoneError
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.dashboard import routes as dashboard
 from noutput.collector.dashboard.pages import error_page
-from noutput.collector.guard import Guard
-from noutput.collector.limits import Limits
-from noutput.collector.openapi import add_reports_route
-from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
-from noutput.collector.reports import ReportsRoute
+from noutput.collector.http import admin, public
+from noutput.collector.http.access import wants_page
+from noutput.collector.http.body import ClientGoneError
+from noutput.collector.http.guard import Guard
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.openapi import add_reports_route
+from noutput.collector.http.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.ingest.reports import ReportsRoute
 from noutput.collector.services import Services, unavailable
 from noutput.collector.store.interface import Store, UnavailableError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign import Attribute, Campaign, CertifiedTable
 from noutput.collector.clock import system_clock
-from noutput.collector.limits import Limits
+from noutput.collector.http.limits import Limits
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
 from noutput.tally import Tally

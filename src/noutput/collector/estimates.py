@@ -22,8 +22,8 @@ from noutput.tally import Tally
 if TYPE_CHECKING:
     from noutput.campaign.attribute import Attribute
     from noutput.collector.clock import Clock
-    from noutput.collector.directory import Entry
     from noutput.collector.metrics import Metrics
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import Store
     from noutput.estimate.channel import Array
     from noutput.mechanisms.table import TableMechanism

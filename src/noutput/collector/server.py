@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.auth import first_admin_token, new_token
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.extras import require
-from noutput.collector.limits import Limits
+from noutput.collector.http.auth import first_admin_token, new_token
+from noutput.collector.http.limits import Limits
 from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from noutput.collector.guard import Guard
+    from noutput.collector.http.guard import Guard
     from noutput.collector.store.interface import Store
 
 __all__ = ["Options", "Running", "run", "running"]
@@ -166,7 +166,7 @@ def _app(store: Store, options: Options) -> Guard:
 def _server(app: Guard, options: Options) -> uvicorn.Server:
     import uvicorn
 
-    from noutput.collector.protocol import limited_protocol
+    from noutput.collector.http.protocol import limited_protocol
 
     config = uvicorn.Config(
         app,

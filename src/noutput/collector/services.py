@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.clock import Clock, system_clock
-from noutput.collector.directory import Directory, Entry
 from noutput.collector.estimates import Estimates
-from noutput.collector.history import Recorder
-from noutput.collector.limits import Limits
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.problems import ProblemError
+from noutput.collector.ingest.history import Recorder
+from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
-from noutput.collector.problems import ProblemError
+from noutput.collector.store.directory import Directory, Entry
 from noutput.collector.store.interface import Store, UnavailableError
-from noutput.collector.writer import Writer
 
 __all__ = ["Services"]
 

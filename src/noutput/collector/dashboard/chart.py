@@ -95,7 +95,7 @@ def distribution_svg(
     Parameters
     ----------
     attribute : dict
-        As `noutput.collector.models.AttributeEstimate` describes it, with a histogram.
+        As `noutput.collector.http.models.AttributeEstimate` describes it, with a histogram.
     size : Size
     heading : str
         Written at the top of a picture that stands on its own, with a background.

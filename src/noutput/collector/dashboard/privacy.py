@@ -14,7 +14,7 @@ from noutput.designs.objective import Objective
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
+    from noutput.collector.store.directory import Entry
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Privacy", "privacy"]

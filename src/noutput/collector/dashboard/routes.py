@@ -10,13 +10,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from noutput.collector.access import (
-    Id,
-    MaybeReader,
-    Shared,
-    check_reader,
-    may_read,
-)
 from noutput.collector.dashboard import session
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.chart import distribution_svg
@@ -26,12 +19,19 @@ from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view
 from noutput.collector.estimates import tallies
-from noutput.collector.headers import OWN
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.access import (
+    Id,
+    MaybeReader,
+    Shared,
+    check_reader,
+    may_read,
+)
+from noutput.collector.http.headers import OWN
+from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import TokenRow
 
 __all__ = ["campaign_page", "router"]

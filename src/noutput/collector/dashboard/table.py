@@ -21,7 +21,7 @@ def estimates_csv(estimates: dict[str, Any]) -> str:
     Parameters
     ----------
     estimates : dict
-        As `noutput.collector.models.EstimatesModel` describes it.
+        As `noutput.collector.http.models.EstimatesModel` describes it.
 
     Notes
     -----

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from noutput.collector.directory import Entry
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import Milestone
 
 __all__ = ["AttributeView", "Figure", "attribute_view"]
@@ -58,7 +58,7 @@ class AttributeView:
     Parameters
     ----------
     estimate : dict
-        As `noutput.collector.models.AttributeEstimate` describes it.
+        As `noutput.collector.http.models.AttributeEstimate` describes it.
     label, unit : str
     rate : str or None
         How many reports on all attributes come in.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from noutput.collector.access import wants_page
-from noutput.collector.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
-from noutput.collector.limits import RateLimiter
-from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+from noutput.collector.http.access import wants_page
+from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
+from noutput.collector.http.limits import RateLimiter
+from noutput.collector.http.problems import PROBLEM_TYPE, PROBLEMS, render
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
-from noutput.collector.models import ProblemModel, ReportOutcome, TokenRequest
-from noutput.collector.problems import PROBLEMS
+from noutput.collector.http.models import ProblemModel, ReportOutcome, TokenRequest
+from noutput.collector.http.problems import PROBLEMS
 
 __all__ = ["CAMPAIGN_BODY", "TOKEN_BODY", "add_reports_route", "refusals"]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from noutput.collector.headers import SHARED
-from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+from noutput.collector.http.headers import SHARED
+from noutput.collector.http.problems import PROBLEM_TYPE, PROBLEMS, render
 
 if TYPE_CHECKING:
     import asyncio
 
-    from noutput.collector.limits import Limits
+    from noutput.collector.http.limits import Limits
 
 __all__ = ["limited_protocol"]
 

@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
-from noutput.collector.access import (
+from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.http.access import (
     Id,
     MaybeReader,
     Shared,
@@ -18,14 +19,13 @@ from noutput.collector.access import (
     may_read,
     wants_page,
 )
-from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.http.models import CampaignList, CampaignSummary, EstimatesModel, Health
+from noutput.collector.http.openapi import CAMPAIGN_BODY, refusals
 from noutput.collector.metrics import METRICS_TYPE
-from noutput.collector.models import CampaignList, CampaignSummary, EstimatesModel, Health
-from noutput.collector.openapi import CAMPAIGN_BODY, refusals
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
 
 __all__ = ["router", "summarize"]
 

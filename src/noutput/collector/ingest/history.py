@@ -18,8 +18,8 @@ from noutput.interval import Interval
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
-    from noutput.collector.directory import Directory, Entry
     from noutput.collector.metrics import Metrics
+    from noutput.collector.store.directory import Directory, Entry
     from noutput.tally import Tally
 
 __all__ = ["LEVEL", "Recorder"]

@@ -6,17 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
-from noutput.collector.body import ClientGoneError, read_body
-from noutput.collector.columns import BODY_LIMITS, read_columns
-from noutput.collector.headers import SHARED, raw
-from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.http.body import ClientGoneError, read_body
+from noutput.collector.http.headers import SHARED, raw
+from noutput.collector.http.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from noutput.collector.directory import Entry
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
 
 __all__ = ["ReportsRoute"]
 
