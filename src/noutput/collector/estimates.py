@@ -17,7 +17,6 @@ from noutput.estimate import histograms
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
-from noutput.tally import Tally
 
 if TYPE_CHECKING:
     from noutput.campaign.attribute import Attribute
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from noutput.collector.store.interface import Store
     from noutput.estimate.channel import Array
     from noutput.mechanisms.table import TableMechanism
+    from noutput.tally import Tally
 
-__all__ = ["QUANTILES", "Estimates", "tallies"]
+__all__ = ["QUANTILES", "Estimates"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _METHOD = "gp"  # its draws are from the posterior, so their quantiles are intervals
@@ -102,21 +102,9 @@ class Estimates:
         answer.until = end + max(_FRESH_SECONDS, _REST * (end - start))
 
 
-def tallies(entry: Entry, counts: dict[int, int]) -> list[Tally]:
-    """Return the counts of every attribute."""
-    size = entry.campaign.table.n_outputs
-    return [
-        Tally(
-            entry.campaign.table.fingerprint,
-            tuple(counts.get(place * size + output, 0) for output in range(size)),
-        )
-        for place in range(len(entry.campaign.attributes))
-    ]
-
-
 def _compute(entry: Entry, counts: dict[int, int], bins: int, level: float) -> dict[str, Any]:
     campaign = entry.campaign
-    pairs = zip(campaign.attributes, tallies(entry, counts), strict=True)
+    pairs = zip(campaign.attributes, entry.layout.tallies(counts), strict=True)
     return {
         "campaign": campaign.id,
         "fingerprint": campaign.fingerprint,

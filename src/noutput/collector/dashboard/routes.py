@@ -18,7 +18,6 @@ from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.ranges import round_bins
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view
-from noutput.collector.estimates import tallies
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -85,7 +84,8 @@ async def campaign_page(
 
     def render() -> Response:
         found = json.loads(content)
-        counted = [tally.total for tally in tallies(entry, services.store.counts(entry.key))]
+        counts = services.store.counts(entry.key)
+        counted = [tally.total for tally in entry.layout.tallies(counts)]
         known = [each for each in services.store.history(entry.key) if each.attribute == place]
         target = _positive(request.query_params.get("target"))
         mine = found["attributes"][place]

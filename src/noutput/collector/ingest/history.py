@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.text import format_instant
-from noutput.collector.estimates import tallies
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
@@ -105,7 +104,7 @@ class Recorder:
                     self._note(entry)
 
     def _note(self, entry: Entry) -> None:
-        found = tallies(entry, self._store.counts(entry.key))
+        found = entry.layout.tallies(self._store.counts(entry.key))
         if not self._due(entry, found):
             return
         last = {each.attribute: each.reports for each in self._store.history(entry.key)}

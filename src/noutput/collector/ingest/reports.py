@@ -71,9 +71,9 @@ class ReportsRoute:
             raise _not_open(entry)
         try:
             if len(body) > _LARGE_BODY and media.endswith(b"json"):
-                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.campaign)
+                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.layout)
             else:
-                ids, cells = read_columns(media, body, entry.campaign)
+                ids, cells = read_columns(media, body, entry.layout)
         except WireError as error:
             raise ProblemError.of(error) from None
         try:
