@@ -113,8 +113,9 @@ async def get_estimates(
     """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await run_in_threadpool(services.estimates.get, entry, bins, level)
-    return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
+    found = await run_in_threadpool(services.estimates.get, entry, bins, level)
+    headers = {"Cache-Control": "no-store"}
+    return Response(found.content, media_type="application/json", headers=headers)
 
 
 @router.get("/health", responses=refusals(), tags=["operation"])
