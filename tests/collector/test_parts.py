@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector import extras
 from noutput.collector.http import auth
 from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.ingest.writer import Writer
@@ -87,9 +86,10 @@ def test_importing_loads_no_framework() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_missing_extra_is_named() -> None:
-    with pytest.raises(MissingExtraError, match=r"nothing_here.*noutput\[collector\]"):
-        extras.require("json", "nothing_here")
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(MissingExtraError, match=r"sqlalchemy.*noutput\[collector\]"):
+        open_store("nowhere.db")
 
 
 class SlowStore:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.clock import Clock, system_clock
-from noutput.collector.extras import require
 from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.limits import Limits
 from noutput.collector.store import open_store
@@ -90,7 +90,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     say : callable
         Gets the first admin token, which is shown nowhere else, and the address.
     """
-    require("fastapi", "uvicorn", "httptools", "jinja2")
+    _need_all()
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
     try:
@@ -136,7 +136,7 @@ def running(options: Options) -> Iterator[Running]:
     InvalidArgumentError
         If the database has an admin token already, or nobody can listen at the address.
     """
-    require("fastapi", "uvicorn", "httptools", "jinja2")
+    _need_all()
     store = open_store(options.database)
     try:
         token = _prepare(store, options)
@@ -155,6 +155,11 @@ def running(options: Options) -> Iterator[Running]:
                 thread.join()
     finally:
         store.close()
+
+
+def _need_all() -> None:
+    for package in ("fastapi", "uvicorn", "httptools", "jinja2"):
+        need(package, "collector")
 
 
 def _app(store: Store, options: Options) -> Guard:

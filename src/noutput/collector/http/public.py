@@ -19,8 +19,14 @@ from noutput.collector.http.access import (
     may_read,
     wants_page,
 )
-from noutput.collector.http.models import CampaignList, CampaignSummary, EstimatesModel, Health
-from noutput.collector.http.openapi import CAMPAIGN_BODY, refusals
+from noutput.collector.http.models import (
+    CampaignList,
+    CampaignSummary,
+    EstimatesModel,
+    Health,
+    ReportOutcome,
+)
+from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
 from noutput.collector.metrics import METRICS_TYPE
 
 if TYPE_CHECKING:
@@ -116,6 +122,24 @@ async def get_estimates(
     found = await run_in_threadpool(services.estimates.get, entry, bins, level)
     headers = {"Cache-Control": "no-store"}
     return Response(found.content, media_type="application/json", headers=headers)
+
+
+@router.post(
+    "/campaigns/{id}/reports",
+    responses={
+        200: {"description": "All reports are counted, durably."},
+        **refusals(
+            "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
+            "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
+            "unknown-output", "repeated-id",
+        ),
+    },
+    openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},
+    tags=["campaigns"],
+)  # fmt: skip
+async def send_reports(campaign_id: Id) -> ReportOutcome:
+    """Count one report or a batch: as a whole, or not at all."""
+    raise NotImplementedError(campaign_id)  # pragma: no cover (`Guard` calls `ReportsRoute`)
 
 
 @router.get("/health", responses=refusals(), tags=["operation"])
