@@ -38,8 +38,8 @@ import asyncio, socket, sys, uvicorn
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
-from noutput.collector.limits import Limits
-from noutput.collector.protocol import limited_protocol
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.protocol import limited_protocol
 
 async def empty(request):
     return Response()

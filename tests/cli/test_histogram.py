@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noutput.cli.histogram import MARK, draw_bars, encodable, round_edges
+from noutput._numbers import round_edges
+from noutput.cli.histogram import MARK, draw_bars, encodable
 
 shares = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noutput.cli.numbers import show
+from noutput._numbers import show
 
 finite = st.floats(-1e9, 1e9)
 

@@ -16,9 +16,9 @@ from noutput.campaign import Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE, encode_report
 from noutput.collector.app import create_app
-from noutput.collector.auth import first_admin_token
-from noutput.collector.guard import Guard
-from noutput.collector.limits import Limits
+from noutput.collector.http.auth import first_admin_token
+from noutput.collector.http.guard import Guard
+from noutput.collector.http.limits import Limits
 from noutput.collector.store.interface import Store
 
 JSON = {"Content-Type": "application/json"}

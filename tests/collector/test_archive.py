@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from noutput.campaign import Campaign
 from noutput.cli.campaign_store import backup_command, export_command, import_command
-from noutput.collector.archive import back_up, export_campaign, import_campaign
-from noutput.collector.auth import first_admin_token, recognize
+from noutput.collector.http.auth import first_admin_token, recognize
 from noutput.collector.store import open_store
+from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.interface import ConflictError, Outcome, Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
 from tests.collector.service import Clock

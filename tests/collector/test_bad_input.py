@@ -219,14 +219,15 @@ def test_packed_columns_match_the_reader(outputs: int, attributes: int) -> None:
 
     import numpy as np
 
-    from noutput.collector.columns import read_columns
+    from noutput.collector.cells import CellLayout
+    from noutput.collector.ingest.columns import read_columns
 
     campaign = make_campaign(outputs=outputs)
     campaign = replace(campaign, attributes=campaign.attributes[:attributes])
     values = {each.name: 3.0 for each in campaign.attributes}
     reports = [draw_report(campaign, values) for _ in range(33)]
     body = encode_packed(campaign, reports)
-    ids, cells = read_columns(PACKED_TYPE.encode(), body, campaign)
+    ids, cells = read_columns(PACKED_TYPE.encode(), body, CellLayout(campaign))
     wanted = decode_packed(body, campaign)
     assert ids.hex() == "".join(report.id for report in wanted)
     assert np.frombuffer(cells, "<i4").tolist() == [

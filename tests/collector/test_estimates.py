@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from noutput.campaign import Campaign, draw_report
+from noutput.cli.summary import document
 from noutput.collector import estimates as module
-from noutput.collector.models import EstimatesModel
+from noutput.collector.http.models import EstimatesModel
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.summary import summarize
+from noutput.interval import Interval
 from noutput.mechanisms.table import TableMechanism
+from noutput.tally import Tally
 from tests.collector.conftest import make_campaign
 from tests.collector.people import seeded_reports
 from tests.collector.service import Service
@@ -81,7 +86,7 @@ def test_answers_are_kept_while_the_counts_are(
     calls: list[int] = []
     compute = module._compute
 
-    def counted(*arguments: Any) -> dict[str, Any]:
+    def counted(*arguments: Any) -> module.CampaignEstimates:
         calls.append(1)
         return compute(*arguments)
 
@@ -117,3 +122,25 @@ def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.
 def test_the_table_is_the_same_for_estimates(campaign: Campaign) -> None:
     mechanism = TableMechanism.of(campaign.table)
     assert mechanism.fingerprint == campaign.table.fingerprint
+
+
+def test_the_command_line_says_the_same_of_the_same_counts(
+    service: Service, rng: np.random.Generator
+) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    people = simulate_people(campaign, 3_000, "lognormal", rng)
+    reports = seeded_reports(campaign, people, rng)
+    service.batch(campaign, reports)
+    answered = service.call("GET", PATH).json()["attributes"]
+    mechanism = TableMechanism.from_json(campaign.table.to_json())
+    for attribute, found in zip(campaign.attributes, answered, strict=True):
+        mine = [report.output for report in reports if report.attribute == attribute.name]
+        tally = Tally.of(mechanism, mine)
+        summary = summarize(mechanism, tally, Interval(attribute.lower, attribute.upper))
+        printed = json.loads(json.dumps(document(summary)))
+        assert found["mean"].items() <= printed["mean"].items()
+        assert found["variance"] == printed["variance"]
+        assert found["quantiles"][1:4] == printed["quartiles"]
+        assert found["distribution"]["probabilities"] == printed["distribution"]["probabilities"]
+        assert found["goodness_of_fit"] == printed["forged_reports"]["p_value"]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector.archive import export_campaign, import_campaign
+from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
 from noutput.collector.store import open_store
+from noutput.collector.store.archive import export_campaign, import_campaign
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
-from noutput.collector.writer import Writer
 from noutput.errors import InvalidArgumentError
 
 

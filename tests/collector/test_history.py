@@ -10,10 +10,10 @@ from sqlalchemy import text
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector import history
-from noutput.collector.archive import back_up
+from noutput.collector.ingest import history
 from noutput.collector.services import Services
 from noutput.collector.store import open_store
+from noutput.collector.store.archive import back_up
 from noutput.collector.store.interface import Milestone, Store, Submission, UnavailableError
 from noutput.collector.store.sql import SqlStore
 from tests.collector.service import Clock

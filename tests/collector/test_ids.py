@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.collector.ids import IdSet
+from noutput.collector.store.ids import IdSet
 
 # Few different halves, so that ids repeat and keys collide in every way.
 halves = st.integers(0, 3).map(lambda number: number.to_bytes(8, "big"))

@@ -87,7 +87,7 @@ def test_the_document_describes_every_route(service: Service) -> None:
 
 
 def test_every_problem_is_documented() -> None:
-    from noutput.collector.problems import PROBLEMS
+    from noutput.collector.http.problems import PROBLEMS
 
     text = Path("docs/collector.md").read_text() + Path("docs/wire.md").read_text()
     for name, problem in PROBLEMS.items():

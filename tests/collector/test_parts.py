@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector import auth, extras
-from noutput.collector.limits import Limits, RateLimiter
+from noutput.collector.http import auth
+from noutput.collector.http.limits import Limits, RateLimiter
+from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
 from noutput.collector.server import Options, run
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
-from noutput.collector.writer import Writer
 from noutput.errors import InvalidArgumentError, MissingExtraError
 from tests.collector.service import Clock
 
@@ -51,7 +51,7 @@ def test_clients_get_their_share_back_with_time() -> None:
 
 
 def test_clients_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noutput.collector.limits._REMEMBERED_CLIENTS", 10)
+    monkeypatch.setattr("noutput.collector.http.limits._REMEMBERED_CLIENTS", 10)
     limiter = RateLimiter(1.0, 1, clock=lambda: 0.0)
     for number in range(30):
         assert limiter.wait(str(number)) == 0
@@ -86,9 +86,10 @@ def test_importing_loads_no_framework() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_missing_extra_is_named() -> None:
-    with pytest.raises(MissingExtraError, match=r"nothing_here.*noutput\[collector\]"):
-        extras.require("json", "nothing_here")
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(MissingExtraError, match=r"sqlalchemy.*noutput\[collector\]"):
+        open_store("nowhere.db")
 
 
 class SlowStore:

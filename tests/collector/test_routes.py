@@ -8,7 +8,7 @@ import pytest
 
 from noutput.campaign import Campaign, Report, draw_report
 from noutput.campaign.wire import BATCH_TYPE, REPORT_TYPE, encode_batch, encode_report
-from noutput.collector.limits import Limits
+from noutput.collector.http.limits import Limits
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
 from tests.collector.service import JSON, Service, problem, start_service

@@ -17,8 +17,8 @@ import uvicorn
 from noutput.campaign import Campaign, draw_report, send_report
 from noutput.campaign.wire import REPORT_TYPE, encode_report
 from noutput.collector.app import create_app
-from noutput.collector.limits import Limits
-from noutput.collector.protocol import limited_protocol
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.protocol import limited_protocol
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
 from tests.collector.process import running

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector.auth import new_token
+from noutput.collector.http.auth import new_token
 from noutput.collector.store import open_store, schema
 from noutput.collector.store.interface import (
     CampaignRow,

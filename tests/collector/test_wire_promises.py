@@ -24,9 +24,9 @@ from noutput.campaign.wire import (
     encode_batch,
     encode_report,
 )
-from noutput.collector.body import read_body
-from noutput.collector.limits import Limits
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.body import read_body
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.problems import ProblemError
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Service, problem, start_service

@@ -21,8 +21,8 @@ __all__ = ["backup_command", "export_command", "import_command"]
 )  # fmt: skip
 def export_command(campaign_id: str, database: str, output: Path | None) -> None:
     """Write a campaign with its counts and the ids of its reports to a file."""
-    from noutput.collector.archive import export_campaign
     from noutput.collector.store import open_store
+    from noutput.collector.store.archive import export_campaign
 
     target = output or Path(f"{campaign_id}.noutput")
     check_target(target)
@@ -42,8 +42,8 @@ def import_command(file: Path, database: str) -> None:
 
     The ids of its reports come with it: a report that is sent again is not counted twice.
     """
-    from noutput.collector.archive import check_export, import_campaign
     from noutput.collector.store import open_store
+    from noutput.collector.store.archive import check_export, import_campaign
 
     check_export(file)  # before a database is made
     store = open_store(database)
@@ -60,7 +60,7 @@ def import_command(file: Path, database: str) -> None:
 @options.database
 def backup_command(file: Path, database: str) -> None:
     """Copy a database, in use or not, to a new SQLite file that can be served as it is."""
-    from noutput.collector.archive import back_up
+    from noutput.collector.store.archive import back_up
 
     check_target(file)
     count = back_up(_existing(database), file)

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli.histogram import MARK, draw_bars, encodable, round_edges
-from noutput.cli.numbers import bits, show
+from noutput._numbers import bits, round_edges, show
+from noutput.cli.histogram import MARK, draw_bars, encodable
 from noutput.cli.progress import delayed_progress
+from noutput.cli.summary import QUARTILES, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from noutput.cli.summary import Summary
     from noutput.collector.demonstration import Demonstration
+    from noutput.estimate.summary import Summary
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["command"]
@@ -64,8 +65,8 @@ def command(
     import numpy as np
 
     import noutput as no
-    from noutput.cli.summary import summarize
     from noutput.collector.demonstration import demonstrate
+    from noutput.estimate.summary import summarize
 
     check_target(plot_path, PLOT_ENDINGS)
     rng = np.random.default_rng(seed)
@@ -159,19 +160,15 @@ def _show_report(mechanism: TableMechanism, truth: float) -> None:
 def _show_figures(found: Summary, truth: NDArray[np.float64]) -> None:
     import numpy as np
 
-    from noutput.cli.summary import QUARTILES
-
     true = {"Mean": truth.mean(), "Variance": truth.var(), "Standard deviation": truth.std()}
     quartiles = np.quantile(truth, list(QUARTILES.values())).tolist()
     true |= dict(zip(QUARTILES, quartiles, strict=True))
     click.echo(f"{'Minutes':20} {'truth':>7}  {'estimate':>9}   95% interval")
-    for name, figure in found.figures.items():
-        half = (figure.high - figure.low) / 2.0
-        value, estimate, low, high = (
-            show(number, half) for number in (true[name], figure.value, figure.low, figure.high)
-        )
+    for name, figure in named_figures(found).items():
+        estimate, low, high = figure.texts
+        value = show(true[name], figure.half or None)
         click.echo(f"{name:20} {value:>7}  {estimate:>9}   {low} to {high}")
-    click.echo(f"{'Forged reports':20} {found.honesty}\n")
+    click.echo(f"{'Forged reports':20} {forged_text(found)}\n")
 
 
 def _show_distribution(found: Summary, truth: NDArray[np.float64]) -> None:

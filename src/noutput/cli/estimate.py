@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli.failures import plain_failures
-from noutput.cli.histogram import MOST_BARS, draw_bars, round_edges
+from noutput.cli.histogram import draw_bars
+from noutput.cli.summary import document, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
-    from noutput.cli.summary import Summary
+    from noutput.estimate.summary import Summary
     from noutput.frames import Recipe
     from noutput.tally import Tally
 
@@ -99,8 +101,8 @@ def _summaries(
     bins: int,
     level: float,
 ) -> dict[str, Summary]:
-    from noutput.cli.summary import summarize
     from noutput.errors import InvalidArgumentError
+    from noutput.estimate.summary import summarize
 
     found = {}
     for name, tally in tallies.items():
@@ -126,7 +128,7 @@ def _document(recipe: Recipe, found: dict[str, Summary]) -> dict[str, object]:
         "n_outputs": mechanism.n_outputs,
         "fingerprint": mechanism.fingerprint,
         "secure": recipe.secure,
-        "columns": {name: summary.document() for name, summary in found.items()},
+        "columns": {name: document(summary) for name, summary in found.items()},
     }
 
 
@@ -141,9 +143,10 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
     )
     if not recipe.secure:
         click.echo("These reports were drawn with a seed: a simulation that protects nobody.\n")
-    for label, figure in summary.figures.items():
-        click.echo(f"{label:20} {figure.text()}")
-    click.echo(f"{'Forged reports':20} {summary.honesty}")
+    for label, figure in named_figures(summary).items():
+        value, low, high = figure.texts
+        click.echo(f"{label:20} {value}  ({low} to {high})")
+    click.echo(f"{'Forged reports':20} {forged_text(summary)}")
     if not summary.distribution.converged:
         click.echo(
             f"Warning: the fit of the distribution ({summary.distribution.method}) did not "

@@ -1,8 +1,7 @@
-"""Histograms in the terminal: one bar a line, in plain block characters."""
+"""Histograms in the terminal: one bar per line, in plain block characters."""
 
 from __future__ import annotations
 
-import math
 import shutil
 import sys
 from collections.abc import Sequence
@@ -10,36 +9,14 @@ from itertools import pairwise
 
 import click
 
-__all__ = ["MARK", "MOST_BARS", "draw_bars", "encodable", "round_edges"]
+__all__ = ["MARK", "draw_bars", "encodable"]
 
 _PARTS = " ▏▎▍▌▋▊▉"
 MARK = "┃"
 _FULL = "█"
 _PLAIN = str.maketrans("█┃▏▎▍▌▋▊▉", "#|   ####")
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-MOST_BARS = 20
 _WIDEST = 100
 _NARROWEST_BAR = 8
-
-
-def round_edges(lower: float, upper: float) -> list[float]:
-    """Return ends of at most 20 bins that are easy to say.
-
-    Examples
-    --------
-    >>> round_edges(0, 180)[:4], len(round_edges(0, 180)) - 1
-    ([0.0, 10.0, 20.0, 30.0], 18)
-    >>> round_edges(-0.5, 4)[:3]
-    [-0.5, -0.25, 0.0]
-    """
-    width = (upper - lower) / MOST_BARS
-    power = 10.0 ** math.floor(math.log10(width))
-    step = power * next(s for s in _STEPS if s * power >= width * (1.0 - 1e-9))
-    first = math.floor(lower / step) + 1
-    inner = [k * step for k in range(first, math.ceil(upper / step))]
-    near = 1e-9 * step
-    kept = [round(x, 12) for x in inner if lower + near < x < upper - near]
-    return [float(lower), *kept, float(upper)]
 
 
 def draw_bars(
@@ -49,7 +26,7 @@ def draw_bars(
     *,
     width: int | None = None,
 ) -> str:
-    """Return one line a bin: its lower end, a bar, the share, and the true share if given.
+    """Return one line per bin: its lower end, a bar, the share, and the true share if given.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput._numbers import bits, show
 from noutput.cli import options
-from noutput.cli.numbers import bits, show
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:

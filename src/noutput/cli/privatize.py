@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput._numbers import bits
 from noutput.cli import options
 from noutput.cli.failures import plain_failures
-from noutput.cli.numbers import bits
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:

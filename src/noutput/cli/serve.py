@@ -48,7 +48,7 @@ def command(
 
     The first start prints an admin token, once. Neither addresses nor user agents are logged.
     """
-    from noutput.collector.limits import Limits
+    from noutput.collector.http.limits import Limits
     from noutput.collector.server import Options, run
 
     options = Options(

@@ -17,17 +17,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from noutput import __version__
-from noutput.collector import admin, public
-from noutput.collector.access import wants_page
-from noutput.collector.body import ClientGoneError
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.dashboard import routes as dashboard
 from noutput.collector.dashboard.pages import error_page
-from noutput.collector.guard import Guard
-from noutput.collector.limits import Limits
-from noutput.collector.openapi import add_reports_route
-from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
-from noutput.collector.reports import ReportsRoute
+from noutput.collector.http import admin, public
+from noutput.collector.http.access import wants_page
+from noutput.collector.http.body import ClientGoneError
+from noutput.collector.http.guard import Guard
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.problems import ProblemError
+from noutput.collector.ingest.reports import ReportsRoute
 from noutput.collector.services import Services, unavailable
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -86,11 +85,8 @@ def _framework_app(services: Services) -> FastAPI:
 
 def _answer_errors(app: FastAPI, services: Services) -> None:
     def answer(request: Request, error: ProblemError) -> Response:
-        services.metrics.refused[error.problem.name] += 1
-        if wants_page(request):
-            return error_page(error)
-        content = render(error.problem, error.detail)
-        return Response(content, error.problem.status, error.headers, PROBLEM_TYPE)
+        rendered = services.refuse(error)
+        return error_page(error) if wants_page(request) else rendered
 
     async def on_problem(request: Request, error: Exception) -> Response:
         return answer(request, cast(ProblemError, error))
@@ -132,7 +128,6 @@ def _describe(app: FastAPI) -> None:
                 openapi_version="3.1.0", routes=app.routes,
             )  # fmt: skip
             _drop_validation_errors(document)
-            add_reports_route(document)
             app.openapi_schema = document
         return app.openapi_schema
 

@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from noutput.campaign import Attribute, Campaign
+from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
-from noutput.collector.limits import Limits
+from noutput.collector.http.limits import Limits
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
-from noutput.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from noutput.collector.simulation import Array
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
+    from noutput.tally import Tally
 
 __all__ = ["Demonstration", "LateClock", "demonstrate"]
 
@@ -88,9 +89,7 @@ class Demonstration:
         """Return the counts."""
         row = self.collector.store.campaign(self.campaign.id)
         counts = {} if row is None else self.collector.store.counts(row.key)
-        size = self.campaign.table.n_outputs
-        outputs = tuple(counts.get(output, 0) for output in range(size))
-        return Tally(self.campaign.table.fingerprint, outputs)
+        return CellLayout(self.campaign).tallies(counts)[0]
 
 
 @contextmanager

@@ -1,56 +1,78 @@
-"""What the counts of a campaign say, computed once for every state of the counts."""
+"""Estimates of a campaign, computed once for every state of its counts."""
 
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from noutput.campaign.text import format_instant
-from noutput.estimate import histograms
-from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-from noutput.estimate.mean import estimate_mean
+from noutput.estimate.summary import Summary, summarize
 from noutput.interval import Interval
-from noutput.tally import Tally
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from noutput.campaign.attribute import Attribute
+    from noutput.campaign.campaign import Campaign
     from noutput.collector.clock import Clock
-    from noutput.collector.directory import Entry
     from noutput.collector.metrics import Metrics
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import Store
-    from noutput.estimate.counts import Array
-    from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["QUANTILES", "Estimates", "tallies"]
+__all__ = ["AttributeEstimates", "CampaignEstimates", "Estimates"]
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_METHOD = "gp"  # its draws are from the posterior, so their quantiles are intervals
-_DRAWS = 200
-_JOINED = 4  # bins of the distribution in one of the histogram
+_FEWEST = 2  # reports that say anything
 _KEPT = 256
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeEstimates:
+    """What the reports on one attribute say; no summary where there are fewer than two."""
+
+    attribute: Attribute
+    reports: int
+    summary: Summary | None
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignEstimates:
+    """What the reports of a campaign say, for the dashboard and as JSON.
+
+    Parameters
+    ----------
+    attributes : sequence of AttributeEstimates
+        In the campaign's order.
+    content : bytes
+        The same as ``GET /campaigns/{id}/estimates`` answers it.
+    """
+
+    attributes: Sequence[AttributeEstimates]
+    content: bytes
+
+    @property
+    def reports(self) -> int:
+        """The number of reports on all attributes."""
+        return sum(each.reports for each in self.attributes)
 
 
 @dataclass(slots=True)
 class _Answer:
     """One answer, and the lock of whoever computes the next."""
 
-    version: int = -1
-    content: bytes = b""
+    found: CampaignEstimates | None = None
     until: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Estimates:
-    """Estimates as JSON, kept by campaign and number of reports.
+    """Cache of estimates, by campaign and number of reports.
 
     Notes
     -----
@@ -66,7 +88,7 @@ class Estimates:
         self._answers: OrderedDict[tuple[int, str, int, float], _Answer] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, entry: Entry, bins: int, level: float) -> bytes:
+    def get(self, entry: Entry, bins: int, level: float) -> CampaignEstimates:
         """Return the estimates of a campaign."""
         name = (entry.key, entry.state(self._clock()), bins, level)
         with self._lock:
@@ -74,122 +96,88 @@ class Estimates:
             self._answers.move_to_end(name)
             if len(self._answers) > _KEPT:
                 self._answers.popitem(last=False)
-        if answer.content and time.monotonic() < answer.until:
-            return answer.content
-        if not answer.lock.acquire(blocking=not answer.content):
-            return answer.content
+        found = answer.found
+        if found is not None and time.monotonic() < answer.until:
+            return found
+        if not answer.lock.acquire(blocking=found is None):
+            return cast(CampaignEstimates, found)
         try:
-            self._refresh(answer, entry, bins, level)
+            return self._refresh(answer, entry, bins, level)
         finally:
             answer.lock.release()
-        return answer.content
 
-    def _refresh(self, answer: _Answer, entry: Entry, bins: int, level: float) -> None:
+    def _refresh(self, answer: _Answer, entry: Entry, bins: int, level: float) -> CampaignEstimates:
         start = time.monotonic()
-        if answer.content and start < answer.until:
-            return
+        found = answer.found
+        if found is not None and start < answer.until:
+            return found
         now = self._clock()
         counts = self._store.counts(entry.key)
-        version = sum(counts.values())
-        if version != answer.version:
-            content = _compute(entry, counts, bins, level)
-            content["as_of"] = format_instant(now)
-            content["state"] = entry.state(now)
-            answer.content = json.dumps(content, allow_nan=False).encode()
-            answer.version = version
+        if found is None or sum(counts.values()) != found.reports:
+            found = answer.found = _compute(entry, counts, bins, level, now)
             self._metrics.estimates += 1
         end = time.monotonic()
         answer.until = end + max(_FRESH_SECONDS, _REST * (end - start))
+        return found
 
 
-def tallies(entry: Entry, counts: dict[int, int]) -> list[Tally]:
-    """Return the counts of every attribute."""
-    size = entry.campaign.table.n_outputs
-    return [
-        Tally(
-            entry.campaign.table.fingerprint,
-            tuple(counts.get(place * size + output, 0) for output in range(size)),
-        )
-        for place in range(len(entry.campaign.attributes))
-    ]
+def _compute(
+    entry: Entry, counts: dict[int, int], bins: int, level: float, now: datetime
+) -> CampaignEstimates:
+    attributes = []
+    for each, tally in zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True):
+        bounds, summary = Interval(each.lower, each.upper), None
+        if tally.total >= _FEWEST:
+            summary = summarize(entry.mechanism, tally, bounds, bins=bins, level=level)
+        attributes.append(AttributeEstimates(each, tally.total, summary))
+    content = {
+        **_document(entry.campaign, attributes, level),
+        "as_of": format_instant(now),
+        "state": entry.state(now),
+    }
+    return CampaignEstimates(attributes, json.dumps(content, allow_nan=False).encode())
 
 
-def _compute(entry: Entry, counts: dict[int, int], bins: int, level: float) -> dict[str, Any]:
-    campaign = entry.campaign
-    pairs = zip(campaign.attributes, tallies(entry, counts), strict=True)
+def _document(
+    campaign: Campaign, attributes: Sequence[AttributeEstimates], level: float
+) -> dict[str, Any]:
+    """Return what `noutput.collector.http.models.EstimatesModel` describes, but for the time."""
     return {
         "campaign": campaign.id,
         "fingerprint": campaign.fingerprint,
         "epsilon": campaign.epsilon,
-        "reports": sum(counts.values()),
+        "reports": sum(each.reports for each in attributes),
         "level": level,
         "attributes": [
             {
-                "name": attribute.name,
-                "unit": attribute.unit,
-                "lower": attribute.lower,
-                "upper": attribute.upper,
-                "reports": tally.total,
-                **_one_attribute(entry.mechanism, attribute, tally, bins, level),
+                "name": each.attribute.name,
+                "unit": each.attribute.unit,
+                "lower": each.attribute.lower,
+                "upper": each.attribute.upper,
+                "reports": each.reports,
+                **_summary_document(each.summary),
             }
-            for attribute, tally in pairs
+            for each in attributes
         ],
     }
 
 
-def _one_attribute(
-    mechanism: TableMechanism, attribute: Attribute, tally: Tally, bins: int, level: float
-) -> dict[str, Any]:
-    names = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
-    if tally.total < 2:
+def _summary_document(found: Summary | None) -> dict[str, Any]:
+    if found is None:
+        names = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
         return dict.fromkeys(names)
-    bounds = Interval(attribute.lower, attribute.upper)
-    mean = estimate_mean(mechanism, tally, bounds)
-    found = estimate_distribution(mechanism, tally, bins, _METHOD, bounds=bounds)
-    # Equal counts get an equal answer.
-    rng = np.random.default_rng([int(tally.fingerprint[:16], 16), tally.total])
-    draws = found.draws(_DRAWS, rng)
-    shares = np.array(QUANTILES)
-    spread = _ends(histograms.variances(draws, found.edges), level)
-    ends = zip(*_ends(histograms.quantiles(draws, found.edges, shares), level), strict=True)
-    width = _JOINED if bins % _JOINED == 0 else 1
+    mean, method = found.mean, found.distribution.method
     return {
         "mean": {
             "value": mean.value,
-            "standard_error": mean.standard_error,
-            "interval": list(mean.interval(level)),
+            "standard_error": found.mean_estimate.standard_error,
+            "interval": [mean.low, mean.high],
         },
-        "variance": {"value": found.variance, "interval": spread},
+        "variance": found.variance.to_dict(),
         "quantiles": [
-            {"share": share, "value": found.quantile(share), "interval": list(interval)}
-            for share, interval in zip(QUANTILES, ends, strict=True)
+            {"share": share, **figure.to_dict()} for share, figure in found.quantiles.items()
         ],
-        "distribution": _histogram(found, draws, level),
-        "histogram": _histogram(found, draws, level, width),
-        "goodness_of_fit": found.p_value if math.isfinite(found.p_value) else None,
+        "distribution": {**asdict(found.fine), "method": method},
+        "histogram": {**asdict(found.coarse), "method": method},
+        "goodness_of_fit": found.goodness,
     }
-
-
-def _histogram(
-    found: DistributionEstimate, draws: Array, level: float, width: int = 1
-) -> dict[str, Any]:
-    """Return the distribution with so many neighboring bins as one."""
-    low, high = _ends(_join(draws, width), level)
-    return {
-        "edges": found.edges[::width].tolist(),
-        "probabilities": _join(found.probabilities[None, :], width)[0].tolist(),
-        "lower": low,
-        "upper": high,
-        "method": found.method,
-    }
-
-
-def _join(rows: Array, width: int) -> Array:
-    result: Array = rows.reshape(len(rows), -1, width).sum(axis=2)
-    return result
-
-
-def _ends(values: Array, level: float) -> list[Any]:
-    """Return between which numbers the given share of the draws lies."""
-    ends: list[Any] = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0).tolist()
-    return ends

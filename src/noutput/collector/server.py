@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.auth import first_admin_token, new_token
 from noutput.collector.clock import Clock, system_clock
-from noutput.collector.extras import require
-from noutput.collector.limits import Limits
+from noutput.collector.http.auth import first_admin_token, new_token
+from noutput.collector.http.limits import Limits
 from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from noutput.collector.guard import Guard
+    from noutput.collector.http.guard import Guard
     from noutput.collector.store.interface import Store
 
 __all__ = ["Options", "Running", "run", "running"]
@@ -90,7 +90,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     say : callable
         Gets the first admin token, which is shown nowhere else, and the address.
     """
-    require("fastapi", "uvicorn", "httptools", "jinja2")
+    _need_all()
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
     try:
@@ -136,7 +136,7 @@ def running(options: Options) -> Iterator[Running]:
     InvalidArgumentError
         If the database has an admin token already, or nobody can listen at the address.
     """
-    require("fastapi", "uvicorn", "httptools", "jinja2")
+    _need_all()
     store = open_store(options.database)
     try:
         token = _prepare(store, options)
@@ -157,6 +157,11 @@ def running(options: Options) -> Iterator[Running]:
         store.close()
 
 
+def _need_all() -> None:
+    for package in ("fastapi", "uvicorn", "httptools", "jinja2"):
+        need(package, "collector")
+
+
 def _app(store: Store, options: Options) -> Guard:
     from noutput.collector.app import create_app
 
@@ -166,7 +171,7 @@ def _app(store: Store, options: Options) -> Guard:
 def _server(app: Guard, options: Options) -> uvicorn.Server:
     import uvicorn
 
-    from noutput.collector.protocol import limited_protocol
+    from noutput.collector.http.protocol import limited_protocol
 
     config = uvicorn.Config(
         app,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.clock import Clock, system_clock
-from noutput.collector.directory import Directory, Entry
 from noutput.collector.estimates import Estimates
-from noutput.collector.history import Recorder
-from noutput.collector.limits import Limits
+from noutput.collector.http.limits import Limits
+from noutput.collector.http.problems import ProblemError, refusal
+from noutput.collector.ingest.history import Recorder
+from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
-from noutput.collector.problems import ProblemError
+from noutput.collector.store.directory import Directory, Entry
 from noutput.collector.store.interface import Store, UnavailableError
-from noutput.collector.writer import Writer
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 __all__ = ["Services"]
 
@@ -64,6 +69,11 @@ class Services:
         if found is None:
             raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
         return found
+
+    def refuse(self, error: ProblemError, headers: Mapping[str, str] | None = None) -> Response:
+        """Count a refusal, and return it as a problem document."""
+        self.metrics.refused[error.problem.name] += 1
+        return refusal(error, headers)
 
 
 def unavailable() -> ProblemError:

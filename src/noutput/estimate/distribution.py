@@ -23,7 +23,7 @@ from noutput.estimate.counts import (
 )
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
-from noutput.estimate.resample import generator, redraw
+from noutput.estimate.resample import ends, generator, redraw
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 from noutput.tally import Tally
 
@@ -181,16 +181,10 @@ class DistributionEstimate:
         _checks.inner_share("level", level)
         size = _checks.whole("replicates", replicates, 2, 1 << 20)
         compute = self._statistic(statistic)
+        center = None if self.method == "gp" else compute(self.probabilities[None, :])[0]
         values = compute(self.draws(size, rng))
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-        low, high = np.quantile(values, tails, axis=0)
-        if self.method != "gp":
-            center = compute(self.probabilities[None, :])[0]
-            low, high = 2.0 * center - high, 2.0 * center - low
-        if statistic == "quartiles":
-            low, high = np.sort(low), np.sort(high)
-        least, most = self._possible(statistic)
-        return np.clip(low, least, most), np.clip(high, least, most)
+        low, high = ends(values, level, center, *self._possible(statistic))
+        return (np.sort(low), np.sort(high)) if statistic == "quartiles" else (low, high)
 
     def _possible(self, statistic: str | Statistic) -> tuple[float, float]:
         """Return between which numbers a statistic lies."""

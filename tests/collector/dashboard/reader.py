@@ -8,7 +8,7 @@ import httpx
 
 from noutput.campaign import Campaign
 from noutput.campaign.wire import MAX_BATCH
-from noutput.collector.auth import new_token
+from noutput.collector.http.auth import new_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service
 

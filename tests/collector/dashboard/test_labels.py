@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noutput._numbers import tick_labels, ticks
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.labels import place_labels
-from noutput.collector.dashboard.ranges import tick_labels, ticks
+from noutput.estimate.summary import Figure, Histogram
 
 LETTER = 8.2  # about the width of a bold one at this size, in a wide font
 TEXT = re.compile(
@@ -23,26 +23,24 @@ TEXT = re.compile(
 LINE = re.compile(r'<line class="chart-mark" x1="([\d.]+)" x2="[\d.]+" y1="([\d.]+)" y2="([\d.]+)"')
 
 
-def attribute(
-    quartiles: tuple[float, float, float], bounds: tuple[float, float], **changes: Any
-) -> dict[str, Any]:
-    """Return an estimate whose bars follow its quartiles."""
+def draw(
+    quartiles: tuple[float, float, float],
+    bounds: tuple[float, float],
+    size: Size,
+    unit: str = "minutes",
+) -> str:
+    """Draw an estimate whose bars follow its quartiles."""
     edges = np.linspace(*bounds, 19)
     cdf = np.interp(edges, [bounds[0], *quartiles, bounds[1]], [0, 0.25, 0.5, 0.75, 1])
     shares = np.diff(cdf)
     width = (bounds[1] - bounds[0]) / 100.0
-    return {
-        "name": "answer", "unit": "minutes", "lower": bounds[0], "upper": bounds[1],
-        "histogram": {
-            "edges": edges.tolist(), "probabilities": shares.tolist(),
-            "lower": (0.8 * shares).tolist(), "upper": (1.2 * shares).tolist(),
-        },
-        "quantiles": [
-            {"share": share, "value": value, "interval": [value - width, value + width]}
-            for share, value in zip((0.25, 0.5, 0.75), quartiles, strict=True)
-        ],
-        **changes,
-    }  # fmt: skip
+    columns = (edges, shares, 0.8 * shares, 1.2 * shares)
+    found = Histogram(*(column.tolist() for column in columns))
+    figures = {
+        share: Figure(value, value - width, value + width)
+        for share, value in zip((0.25, 0.5, 0.75), quartiles, strict=True)
+    }
+    return distribution_svg(found, figures, unit, size)
 
 
 def boxes(picture: str, kind: str) -> list[tuple[float, float, float, float, str]]:
@@ -87,7 +85,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_every_shape_has_room_for_its_labels(shape: str, size: Size) -> None:
-    picture = distribution_svg(attribute(SHAPES[shape], (0.0, 180.0)), size)
+    picture = draw(SHAPES[shape], (0.0, 180.0), size)
     assert check(picture, size) == 3
 
 
@@ -100,7 +98,7 @@ def test_bounds_of_any_size_have_room(bounds: tuple[float, float], size: Size) -
     low, width = bounds[0], bounds[1] - bounds[0]
     for shares in ((0.02, 0.04, 0.07), (0.25, 0.5, 0.75), (0.94, 0.96, 0.99)):
         quartiles = (low + shares[0] * width, low + shares[1] * width, low + shares[2] * width)
-        picture = distribution_svg(attribute(quartiles, bounds, unit="W" * 64), size)
+        picture = draw(quartiles, bounds, size, unit="W" * 64)
         assert check(picture, size) >= 1
 
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from noutput._numbers import round_bins, ticks
 from noutput.campaign.text import format_instant
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
-from noutput.collector.dashboard.ranges import round_bins, ticks
 from noutput.collector.store.interface import Milestone
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

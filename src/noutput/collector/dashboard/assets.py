@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from noutput.collector.extras import require
+from noutput._extras import need
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,7 +52,7 @@ def assets() -> dict[str, Asset]:
 @cache
 def templates() -> Environment:
     """Return the templates; whatever is put into one is escaped."""
-    require("jinja2")
+    need("jinja2", "collector")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}

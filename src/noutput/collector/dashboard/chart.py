@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from noutput._numbers import show
-from noutput.collector.dashboard import words
+from noutput._numbers import tick_labels, ticks
 from noutput.collector.dashboard.labels import place_labels, shorten
-from noutput.collector.dashboard.ranges import tick_labels, ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from noutput.estimate.summary import Figure, Histogram
 
 __all__ = ["NARROW", "WIDE", "Size", "distribution_svg"]
 
@@ -55,31 +55,29 @@ NARROW = Size(380, 304, 4)
 class _Frame:
     """Where numbers are in the picture, and how many rows of labels stand above it."""
 
-    def __init__(self, size: Size, attribute: dict[str, Any]) -> None:
+    def __init__(self, size: Size, found: Histogram, quantiles: Mapping[float, Figure]) -> None:
         self.size = size
-        self._lower = float(attribute["lower"])
-        self._width = float(attribute["upper"]) - self._lower
-        found = attribute["histogram"]
-        shares = found["probabilities"]
-        self.highest: float = min(max(found["upper"]), _HIGHEST_BAND * max(shares)) * _HEADROOM
+        self.lower, self.upper = found.edges[0], found.edges[-1]
+        highest = _HIGHEST_BAND * max(found.probabilities)
+        self.highest: float = min(max(found.upper), highest) * _HEADROOM
         self.base = size.height - size.bottom
-        self.quartiles = [each for each in attribute["quantiles"] if each["share"] in _MARKS]
-        self.texts = [self._name(each) for each in self.quartiles]
-        lines = [self.x(each["value"]) for each in self.quartiles]
+        self.quartiles = {share: quantiles[share] for share in _MARKS}
+        self.texts = [self._name(*each) for each in self.quartiles.items()]
+        lines = [self.x(each.value) for each in self.quartiles.values()]
         widths = [_LETTER * len(text) for text in self.texts]
         self.labels = place_labels(lines, widths, (0.0, size.width))
         rows = max((1 + each.row for each in self.labels if each is not None), default=0)
         self.top = size.top + rows * _LABEL + 8
 
-    def _name(self, quantile: dict[str, Any]) -> str:
-        name, (low, high) = _MARKS[quantile["share"]], quantile["interval"]
+    def _name(self, share: float, figure: Figure) -> str:
+        name = _MARKS[share]
         if self.size.width <= _SPACIOUS:
             name = name.removesuffix(" below")
-        return f"{name} {show(quantile['value'], (high - low) / 2.0 or None)}"
+        return f"{name} {figure.texts[0]}"
 
     def x(self, value: float) -> float:
         size = self.size
-        share = (value - self._lower) / self._width
+        share = (value - self.lower) / (self.upper - self.lower)
         return size.left + share * (size.width - size.left - size.right)
 
     def y(self, share: float) -> float:
@@ -88,14 +86,23 @@ class _Frame:
 
 
 def distribution_svg(
-    attribute: dict[str, Any], size: Size = WIDE, *, heading: str = "", label: str = ""
+    found: Histogram,
+    quantiles: Mapping[float, Figure],
+    axis: str,
+    size: Size = WIDE,
+    *,
+    heading: str = "",
+    label: str = "",
 ) -> str:
-    """Draw the distribution of one attribute of the estimates.
+    """Draw the distribution of one attribute.
 
     Parameters
     ----------
-    attribute : dict
-        As `noutput.collector.models.AttributeEstimate` describes it, with a histogram.
+    found : Histogram
+    quantiles : mapping of float to Figure
+        The quartiles among them are marked.
+    axis : str
+        What the numbers are, or their unit.
     size : Size
     heading : str
         Written at the top of a picture that stands on its own, with a background.
@@ -104,11 +111,11 @@ def distribution_svg(
     """
     if heading:
         size = replace(size, top=size.top + _HEADING, height=size.height + _HEADING)
-    frame = _Frame(size, attribute)
+    frame = _Frame(size, found, quantiles)
     parts = [
         *_grid(frame),
-        *_axis(frame, attribute),
-        *_bars(frame, attribute["histogram"]),
+        *_axis(frame, axis),
+        *_bars(frame, found),
         *_quartiles(frame),
     ]
     shape = f'viewBox="0 0 {size.width} {size.height}"'
@@ -150,24 +157,23 @@ def _grid(frame: _Frame) -> Iterable[str]:
         yield _text(size.left - 8, y + 4, f"{100 * share:.3g}%", "end")
 
 
-def _axis(frame: _Frame, attribute: dict[str, Any]) -> Iterable[str]:
-    size, low, high = frame.size, attribute["lower"], attribute["upper"]
+def _axis(frame: _Frame, name: str) -> Iterable[str]:
+    size = frame.size
     yield (
         f'<line class="chart-base" x1="{size.left}" x2="{size.width - size.right}" '
         f'y1="{frame.base}" y2="{frame.base}" stroke="{_MUTED}"/>'
     )
-    for value, text in _fitting_ticks(frame, low, high):
+    for value, text in _fitting_ticks(frame):
         half = _THIN_LETTER * len(text) / 2.0 + 3.0
         yield _text(min(frame.x(value), size.width - half), frame.base + 19, text)
-    unit = attribute["unit"] or words.label(attribute["name"], "")
-    short = shorten(unit, int((size.width - size.left) / _LETTER))
+    short = shorten(name, int((size.width - size.left) / _LETTER))
     yield _text(size.width - size.right, frame.base + 38, short, "end")
 
 
-def _fitting_ticks(frame: _Frame, low: float, high: float) -> list[tuple[float, str]]:
+def _fitting_ticks(frame: _Frame) -> list[tuple[float, str]]:
     """Return the ticks of the axis and their labels: so many that none touches the next."""
     for steps in range(frame.size.steps, 0, -1):
-        values = ticks(low, high, steps)
+        values = ticks(frame.lower, frame.upper, steps)
         texts = tick_labels(values)
         widest = _THIN_LETTER * (max(map(len, texts)) + 1)
         if len(values) < 2 or frame.x(values[1]) - frame.x(values[0]) > widest:
@@ -175,12 +181,11 @@ def _fitting_ticks(frame: _Frame, low: float, high: float) -> list[tuple[float, 
     return list(zip(values, texts, strict=True))
 
 
-def _bars(frame: _Frame, found: dict[str, Any]) -> Iterable[str]:
+def _bars(frame: _Frame, found: Histogram) -> Iterable[str]:
     """Draw a bar for every bin, its uncertainty as a lighter one, and its estimate as a line."""
-    shares, lows, highs = (found[name] for name in ("probabilities", "lower", "upper"))
     outline = []
     for (start, end), share, low, high in zip(
-        pairwise(found["edges"]), shares, lows, highs, strict=True
+        pairwise(found.edges), found.probabilities, found.lower, found.upper, strict=True
     ):
         x, width = frame.x(start), frame.x(end) - frame.x(start)
         shape = f'x="{x + _GAP / 2:.1f}" width="{max(width - _GAP, 1.0):.1f}"'
@@ -202,14 +207,15 @@ def _rectangle(kind: str, shape: str, top: float, bottom: float, opacity: float)
 
 def _quartiles(frame: _Frame) -> Iterable[str]:
     """Mark the quartiles by lines, and name them where there is room for it."""
-    for each, text, label in zip(frame.quartiles, frame.texts, frame.labels, strict=True):
+    marks = zip(frame.quartiles.items(), frame.texts, frame.labels, strict=True)
+    for (share, figure), text, label in marks:
         top = frame.top
         if label is not None:
             top = frame.size.top + label.row * _LABEL
             yield _text(label.x, top + _BASELINE, text, label.anchor, "strong")
             top += _LABEL if label.anchor == "middle" else 4
-        x = frame.x(each["value"])
-        dashes = "" if each["share"] == 0.5 else ' stroke-dasharray="3 4"'
+        x = frame.x(figure.value)
+        dashes = "" if share == 0.5 else ' stroke-dasharray="3 4"'
         yield (
             f'<line class="chart-mark" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" '
             f'y2="{frame.base}" stroke="{_TEXT}"{dashes}/>'

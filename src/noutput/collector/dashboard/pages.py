@@ -10,12 +10,12 @@ from starlette.responses import Response
 from noutput import __version__
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.assets import templates
-from noutput.collector.headers import PAGE
+from noutput.collector.http.headers import PAGE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from noutput.collector.problems import ProblemError
+    from noutput.collector.http.problems import ProblemError
 
 __all__ = ["error_page", "page", "tag_of", "unchanged"]
 

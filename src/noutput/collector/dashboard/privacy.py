@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from noutput.designs.catalog import lower_bound
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
+    from noutput.collector.store.directory import Entry
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Privacy", "privacy"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING
 
@@ -10,28 +9,27 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from noutput.collector.access import (
+from noutput._numbers import round_bins
+from noutput.collector.dashboard import session
+from noutput.collector.dashboard.assets import assets
+from noutput.collector.dashboard.pages import page, tag_of, unchanged
+from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.dashboard.table import estimates_csv
+from noutput.collector.dashboard.view import attribute_view, draw
+from noutput.collector.http.access import (
     Id,
     MaybeReader,
     Shared,
     check_reader,
     may_read,
 )
-from noutput.collector.dashboard import session
-from noutput.collector.dashboard.assets import assets
-from noutput.collector.dashboard.chart import distribution_svg
-from noutput.collector.dashboard.pages import page, tag_of, unchanged
-from noutput.collector.dashboard.privacy import privacy
-from noutput.collector.dashboard.ranges import round_bins
-from noutput.collector.dashboard.table import estimates_csv
-from noutput.collector.dashboard.view import attribute_view
-from noutput.collector.estimates import tallies
-from noutput.collector.headers import OWN
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.headers import OWN
+from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
+    from noutput.collector.estimates import CampaignEstimates
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import TokenRow
 
 __all__ = ["campaign_page", "router"]
@@ -76,19 +74,19 @@ async def campaign_page(
         promise = await run_in_threadpool(privacy, entry)
         return await run_in_threadpool(page, "private.html", {**values, "privacy": promise})
     place = _place(request, entry)
-    content = await _estimates(services, entry, place)
+    found = await _estimates(services, entry, place)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
-    tag = tag_of(content, path, token, moment)
+    tag = tag_of(found.content, path, token, moment)
     same = unchanged(request, tag)
     if same is not None:
         return same
 
     def render() -> Response:
-        found = json.loads(content)
-        counted = [tally.total for tally in tallies(entry, services.store.counts(entry.key))]
+        counts = services.store.counts(entry.key)
+        counted = [tally.total for tally in entry.layout.tallies(counts)]
         known = [each for each in services.store.history(entry.key) if each.attribute == place]
         target = _positive(request.query_params.get("target"))
-        mine = found["attributes"][place]
+        mine = found.attributes[place]
         view = attribute_view(entry, mine, known, counted[place], sum(counted), target, now)
         more = {"found": found, "view": view, "privacy": privacy(entry)}
         return page("campaign.html", {**values, **more}, tag=tag)
@@ -96,7 +94,7 @@ async def campaign_page(
     return await run_in_threadpool(render)
 
 
-async def _estimates(services: Services, entry: Entry, place: int = 0) -> bytes:
+async def _estimates(services: Services, entry: Entry, place: int = 0) -> CampaignEstimates:
     """Return the estimates in bins of which four together have a round width for an attribute."""
     attribute = entry.campaign.attributes[place]
     bins = 4 * round_bins(attribute.lower, attribute.upper)
@@ -126,8 +124,8 @@ async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> R
     """Return everything that is estimated as one table."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await _estimates(services, entry)
-    return _file(f"{entry.campaign.id}.csv", "text/csv", estimates_csv(json.loads(content)))
+    found = await _estimates(services, entry)
+    return _file(f"{entry.campaign.id}.csv", "text/csv", estimates_csv(found))
 
 
 @router.get("/campaigns/{id}/distribution.svg")
@@ -138,13 +136,12 @@ async def export_svg(
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     place = _place(request, entry)
-    content = await _estimates(services, entry, place)
-    found = json.loads(content)["attributes"][place]
-    if found["distribution"] is None:
+    found = (await _estimates(services, entry, place)).attributes[place]
+    if found.summary is None:
         raise ProblemError("not-found", "there are too few reports for a picture")
-    heading = f"{entry.campaign.question} ({found['reports']:,} private reports)"
-    picture = distribution_svg(found, heading=heading)
-    return _file(f"{entry.campaign.id}-{found['name']}.svg", "image/svg+xml", picture)
+    heading = f"{entry.campaign.question} ({found.reports:,} private reports)"
+    picture = draw(found.attribute, found.summary, heading=heading)
+    return _file(f"{entry.campaign.id}-{found.attribute.name}.svg", "image/svg+xml", picture)
 
 
 def _file(name: str, media: str, content: str) -> Response:

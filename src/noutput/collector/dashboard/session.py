@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 
-from noutput.collector.access import COOKIE
-from noutput.collector.auth import reading_token, recognize
-from noutput.collector.body import read_body
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.access import COOKIE
+from noutput.collector.http.auth import reading_token, recognize
+from noutput.collector.http.body import read_body
+from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from starlette.requests import Request

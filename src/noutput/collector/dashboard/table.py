@@ -1,27 +1,26 @@
-"""Estimates as one table, a row a number."""
+"""Estimates as one table, one row per number."""
 
 from __future__ import annotations
 
 import csv
 import io
+from dataclasses import astuple
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from noutput.collector.estimates import CampaignEstimates
+    from noutput.estimate.summary import Summary
 
 __all__ = ["estimates_csv"]
 
 _HEAD = ("attribute", "unit", "reports", "statistic", "from", "to", "value", "low", "high")
 
 
-def estimates_csv(estimates: dict[str, Any]) -> str:
+def estimates_csv(estimates: CampaignEstimates) -> str:
     """Return the estimates of a campaign as CSV.
-
-    Parameters
-    ----------
-    estimates : dict
-        As `noutput.collector.models.EstimatesModel` describes it.
 
     Notes
     -----
@@ -32,25 +31,22 @@ def estimates_csv(estimates: dict[str, Any]) -> str:
     target = io.StringIO()
     writer = csv.writer(target)
     writer.writerow(_HEAD)
-    for each in estimates["attributes"]:
-        head = (each["name"], _harmless(each["unit"]), each["reports"])
-        writer.writerows((*head, *row) for row in _rows(each))
+    for each in estimates.attributes:
+        if each.summary is not None:
+            head = (each.attribute.name, _harmless(each.attribute.unit), each.reports)
+            writer.writerows((*head, *row) for row in _rows(each.summary))
     return target.getvalue()
 
 
-def _rows(each: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    if each["mean"] is None:
-        return
-    yield ("mean", "", "", each["mean"]["value"], *each["mean"]["interval"])
-    yield ("variance", "", "", each["variance"]["value"], *each["variance"]["interval"])
-    for quantile in each["quantiles"]:
-        yield ("quantile", quantile["share"], "", quantile["value"], *quantile["interval"])
-    if each["goodness_of_fit"] is not None:
-        yield ("goodness_of_fit", "", "", each["goodness_of_fit"], "", "")
-    for statistic, name in (("histogram", "histogram"), ("share", "distribution")):
-        found = each[name]
-        columns = (found["probabilities"], found["lower"], found["upper"])
-        for (low, high), *values in zip(pairwise(found["edges"]), *columns, strict=True):
+def _rows(found: Summary) -> Iterator[tuple[object, ...]]:
+    yield ("mean", "", "", *astuple(found.mean))
+    yield ("variance", "", "", *astuple(found.variance))
+    for share, figure in found.quantiles.items():
+        yield ("quantile", share, "", *astuple(figure))
+    yield ("goodness_of_fit", "", "", found.goodness, "", "")
+    for statistic, bars in (("histogram", found.coarse), ("share", found.fine)):
+        columns = (bars.probabilities, bars.lower, bars.upper)
+        for (low, high), *values in zip(pairwise(bars.edges), *columns, strict=True):
             yield (statistic, low, high, *values)
 
 

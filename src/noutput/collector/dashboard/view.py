@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from itertools import accumulate
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from noutput._numbers import show
+from noutput._numbers import show, tick_labels
 from noutput.campaign.text import parse_instant
 from noutput.collector.dashboard import words
-from noutput.collector.dashboard.chart import NARROW, WIDE, distribution_svg
+from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
-from noutput.collector.dashboard.ranges import tick_labels
+from noutput.estimate.summary import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from noutput.collector.directory import Entry
+    from noutput.campaign.attribute import Attribute
+    from noutput.collector.estimates import AttributeEstimates
+    from noutput.collector.store.directory import Entry
     from noutput.collector.store.interface import Milestone
+    from noutput.estimate.summary import Summary
 
-__all__ = ["AttributeView", "Figure", "attribute_view"]
+__all__ = ["AttributeView", "attribute_view", "draw"]
 
 _PEOPLE = 1e10  # more than live on Earth
 _SCORE = NormalDist().inv_cdf(0.975)  # half the width of a 95% interval, in standard errors
@@ -36,39 +39,25 @@ _QUANTILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A number with its interval, as texts with as many digits as it has."""
-
-    name: str
-    value: str
-    low: str
-    high: str
-
-    @classmethod
-    def of(cls, name: str, value: float, low: float, high: float) -> Figure:
-        """Write a number so that its uncertainty has two digits."""
-        half = (high - low) / 2.0 or None
-        return cls(name, *(show(number, half) for number in (value, low, high)))
-
-
-@dataclass(frozen=True, slots=True)
 class AttributeView:
     """What the page says about one attribute; None where there are too few reports.
 
     Parameters
     ----------
-    estimate : dict
-        As `noutput.collector.models.AttributeEstimate` describes it.
-    label, unit : str
+    name, label, unit : str
+    reports : int
     rate : str or None
         How many reports on all attributes come in.
-    mean : Figure or None
+    mean : tuple of str
+        The value and the ends of its interval; empty where there are too few reports.
     half : str
         Half the width of the mean's interval.
     vague : bool
         Whether the interval is too wide to say anything.
-    figures : list of Figure
-        All other numbers.
+    figures : list of tuples of str
+        All other numbers: name, value and the ends of the interval.
+    histogram : dict
+        What the picture shows, as columns.
     step : str
         The width of a bar of the histogram.
     wide, narrow : str
@@ -83,14 +72,16 @@ class AttributeView:
         The wanted half width as the form and as people write it, and when it will be reached.
     """
 
-    estimate: dict[str, Any]
+    name: str
     label: str
     unit: str
+    reports: int
     rate: str | None
-    mean: Figure | None = None
+    mean: Sequence[str] = ()
     half: str = ""
     vague: bool = False
-    figures: Sequence[Figure] = ()
+    figures: Sequence[tuple[str, ...]] = ()
+    histogram: dict[str, Any] = field(default_factory=dict)
     step: str = ""
     wide: str = ""
     narrow: str = ""
@@ -104,7 +95,7 @@ class AttributeView:
 
 def attribute_view(
     entry: Entry,
-    estimate: dict[str, Any],
+    estimate: AttributeEstimates,
     milestones: Sequence[Milestone],
     counted: int,
     total: int,
@@ -116,8 +107,7 @@ def attribute_view(
     Parameters
     ----------
     entry : Entry
-    estimate : dict
-        One attribute of the estimates.
+    estimate : AttributeEstimates
     milestones : sequence of Milestone
         Of this attribute.
     counted, total : int
@@ -126,37 +116,39 @@ def attribute_view(
         The wanted half width of the interval of the mean; a round number if not given.
     now : datetime
     """
-    unit = estimate["unit"]
-    label = words.label(estimate["name"], unit)
-    reports = estimate["reports"]
+    name, unit, reports = estimate.attribute.name, estimate.attribute.unit, estimate.reports
+    label = words.label(name, unit)
     is_open = entry.is_open(now)
     rate = current_rate(milestones, counted, now) if is_open else None
     together = None if rate is None else words.rate(rate * total / max(counted, 1))
-    if estimate["mean"] is None:
-        return AttributeView(estimate, label, unit, together)
-    mean = estimate["mean"]
-    low, high = mean["interval"]
-    widest = (estimate["upper"] - estimate["lower"]) / 2.0
-    half = _SCORE * mean["standard_error"]  # of the interval before it is cut at the bounds
+    found = estimate.summary
+    if found is None:
+        return AttributeView(name, label, unit, reports, together)
+    widest = found.distribution.bounds.half_width
+    half = (
+        _SCORE * found.mean_estimate.standard_error
+    )  # of the interval before it is cut at the bounds
     wanted = target or next_target(min(half, widest))
-    edges = estimate["histogram"]["edges"]
-    figures = _figures(estimate)
-    below = ", ".join(f"{each.name} {each.value}" for each in figures[1:4])
-    name = f"Estimated distribution of {label}: {below}"
+    edges = found.coarse.edges
+    figures = _figures(found)
+    below = ", ".join(f"{what} {value}" for what, value, *_ in figures[1:4])
+    picture = f"Estimated distribution of {label}: {below}"
     return AttributeView(
-        estimate=estimate,
+        name=name,
         label=label,
         unit=unit,
+        reports=reports,
         rate=together,
-        mean=Figure.of("Mean", mean["value"], low, high),
+        mean=found.mean.texts,
         half=show(min(half, widest), min(half, widest)),
         vague=half > widest,
         figures=figures,
+        histogram=asdict(found.coarse),
         step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
-        wide=distribution_svg(estimate, WIDE, label=name),
-        narrow=distribution_svg(estimate, NARROW, label=name),
-        fit=words.fit(estimate["goodness_of_fit"]),
-        history=_history(milestones, estimate, wanted, now),
+        wide=draw(estimate.attribute, found, WIDE, label=picture),
+        narrow=draw(estimate.attribute, found, NARROW, label=picture),
+        fit=words.fit(found.goodness),
+        history=_history(milestones, found, wanted, now),
         milestones=_rows(milestones),
         target=f"{wanted:.6g}",
         target_text=words.with_unit(f"{wanted:,.6g}", unit),
@@ -164,17 +156,16 @@ def attribute_view(
     )
 
 
-def _figures(estimate: dict[str, Any]) -> list[Figure]:
-    variance = estimate["variance"]
-    spread = [math.sqrt(number) for number in (variance["value"], *variance["interval"])]
-    return [
-        *(
-            Figure.of(_QUANTILES[each["share"]], each["value"], *each["interval"])
-            for each in estimate["quantiles"]
-        ),
-        Figure.of("Standard deviation", *spread),
-        Figure.of("Variance", variance["value"], *variance["interval"]),
-    ]
+def draw(attribute: Attribute, found: Summary, size: Size = WIDE, **texts: str) -> str:
+    """Draw the histogram of an attribute; see `distribution_svg`."""
+    axis = attribute.unit or words.label(attribute.name, "")
+    return distribution_svg(found.coarse, found.quantiles, axis, size, **texts)
+
+
+def _figures(found: Summary) -> list[tuple[str, ...]]:
+    figures = {_QUANTILES[share]: figure for share, figure in found.quantiles.items()}
+    figures |= {"Standard deviation": found.standard_deviation, "Variance": found.variance}
+    return [(name, *figure.texts) for name, figure in figures.items()]
 
 
 def _goal(
@@ -201,33 +192,31 @@ def _goal(
 
 
 def _history(
-    milestones: Sequence[Milestone], estimate: dict[str, Any], target: float, now: datetime
+    milestones: Sequence[Milestone], found: Summary, target: float, now: datetime
 ) -> dict[str, Any]:
     """Return the milestones and the present as columns; instants are seconds since 1970."""
-    mean = estimate["mean"]
     rows = [
         (parse_instant("at", each.at).timestamp(), each.reports, each.mean, each.low, each.high)
         for each in milestones
     ]
-    rows.append((now.timestamp(), estimate["reports"], mean["value"], *mean["interval"]))
+    rows.append((now.timestamp(), found.mean_estimate.n_reports, *astuple(found.mean)))
     columns = zip(*(row for row in rows if all(map(math.isfinite, row))), strict=True)
     names = ("at", "reports", "mean", "low", "high")
-    found = dict(zip(names, map(list, columns), strict=True))
-    found["at"] = list(accumulate(found["at"], max))  # a clock may have been set back
-    return {**found, "target": target}
+    shown = dict(zip(names, map(list, columns), strict=True))
+    shown["at"] = list(accumulate(shown["at"], max))  # a clock may have been set back
+    return {**shown, "target": target}
 
 
 def _rows(milestones: Sequence[Milestone]) -> list[dict[str, str]]:
     result = []
     for each in milestones:
-        figure = Figure.of("", each.mean, each.low, each.high)
-        half = (each.high - each.low) / 2.0
+        figure = Figure(each.mean, each.low, each.high)
         result.append(
             {
                 "at": each.at.replace("T", " ").replace("Z", " UTC"),
                 "reports": words.count(each.reports),
-                "mean": figure.value,
-                "half": show(half, half),
+                "mean": figure.texts[0],
+                "half": show(figure.half, figure.half),
             }
         )
     return result

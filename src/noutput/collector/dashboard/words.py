@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from noutput._numbers import show
-from noutput.collector.dashboard.ranges import tick_labels
+from noutput._numbers import show, tick_labels
+from noutput.estimate.summary import SUSPICIOUS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,7 +19,7 @@ __all__ = [
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
 _LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
 _CENTURY = 100.0 * 31_557_600.0
-_CERTAIN, _SUSPICIOUS = 0.001, 0.05
+_CERTAIN = 0.001
 
 
 def count(number: float) -> str:
@@ -190,7 +190,7 @@ def fit(p_value: float | None) -> tuple[str, str, str]:
             f"their numbers are ({chance}). Do not trust the figures before you know why."
         )
         return "bad", "Some reports are probably forged", text
-    if p_value < _SUSPICIOUS:
+    if p_value < SUSPICIOUS:
         text = (
             "People who follow the campaign would rarely send these reports "
             f"({chance}). It may be chance: one honest campaign in twenty looks like this."

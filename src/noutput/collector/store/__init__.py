@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noutput.collector.extras import require
+from noutput._extras import need
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def open_store(database: str) -> Store:
     []
     >>> store.close()
     """
-    require("sqlalchemy")
+    need("sqlalchemy", "collector")
     from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -56,7 +56,7 @@ def open_store(database: str) -> Store:
 
         return SqliteStore(database_url)
     if kind in ("postgresql", "postgres"):
-        require("psycopg")
+        need("psycopg", "collector")
         from noutput.collector.store.postgresql import PostgresqlStore
 
         return PostgresqlStore(database_url)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noutput.collector.store.interface import Cells, Outcome, Submission
+from noutput.collector.cells import CELL
+from noutput.collector.store.interface import Outcome, Submission
 
 __all__ = ["Group", "groups"]
 
@@ -67,7 +68,7 @@ def groups(submissions: Sequence[Submission]) -> list[Group]:
     for key in sorted(places):
         members = [submissions[place] for place in places[key]]
         ends = np.cumsum([member.size for member in members]).tolist()
-        cells = np.frombuffer(b"".join(member.cells for member in members), Cells)
+        cells = np.frombuffer(b"".join(member.cells for member in members), CELL)
         ids = b"".join(member.ids for member in members)
         result.append(Group(key, places[key], ends, ids, cells))
     return result

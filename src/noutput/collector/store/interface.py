@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import numpy as np
-
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
@@ -14,11 +12,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "CampaignRow", "Cells", "ConflictError", "Milestone", "Outcome", "Snapshot", "Store",
+    "CampaignRow", "ConflictError", "Milestone", "Outcome", "Snapshot", "Store",
     "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
-
-Cells = np.dtype("<i4")
 
 
 class ConflictError(NoutputError):
@@ -61,10 +57,9 @@ class Submission(NamedTuple):
     key : int
         The campaign's number.
     ids : bytes
-        16 bytes a report.
+        16 bytes per report.
     cells : bytes
-        A little-endian 32-bit number a report: the attribute's place times the number of
-        outputs plus the output.
+        One number per report, as `noutput.collector.cells` lays them out.
     """
 
     key: int

@@ -84,7 +84,7 @@ tokens = Table(
     Column("created", Text, nullable=False),
 )  # fmt: skip
 
-# What was known when: a few hundred rows a campaign, see `noutput.collector.history`.
+# What was known when: a few hundred rows a campaign, see `noutput.collector.ingest.history`.
 history = Table(
     "history", _metadata,
     Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from noutput.campaign.campaign import Campaign
+from noutput.collector.cells import CellLayout
 from noutput.collector.store import schema
 from noutput.collector.store.groups import Group, groups
 from noutput.collector.store.interface import (
@@ -227,10 +228,9 @@ class SqlStore(ABC):
     def _add_cells(self, connection: Connection, key: int, snapshot: Snapshot) -> None:
         """Make a row for every cell, so that counting is always an update."""
         campaign = Campaign.from_json(snapshot.row.document)
-        size = len(campaign.attributes) * campaign.table.n_outputs
         cells = [
             {"campaign": key, "cell": cell, "reports": snapshot.counts.get(cell, 0)}
-            for cell in range(size)
+            for cell in range(CellLayout(campaign).size)
         ]
         connection.execute(insert(schema.counts), cells)
 

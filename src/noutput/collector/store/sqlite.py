@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine, event, select
 
-from noutput.collector.ids import IdSet
+from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.schema import id_runs
 from noutput.collector.store.sql import SqlStore

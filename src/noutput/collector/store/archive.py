@@ -13,6 +13,7 @@ import numpy as np
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import parse_instant
+from noutput.collector.cells import CellLayout
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import CampaignRow, Snapshot, Store
 from noutput.errors import DocumentError, InvalidArgumentError
@@ -146,7 +147,7 @@ def _read_content(text: bytes, campaign: Campaign) -> dict[str, Any]:
     parse_instant("created", found["created"])
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])
-    size = len(campaign.attributes) * campaign.table.n_outputs
+    size = CellLayout(campaign).size
     counts: dict[int, int] = {}
     for cell, number in found["counts"].items():
         if not (cell.isascii() and cell.isdigit() and int(cell) < size):

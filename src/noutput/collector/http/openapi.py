@@ -1,14 +1,14 @@
-"""The OpenAPI 3.1 document: what FastAPI finds by itself, and the plain route besides."""
+"""Parts of the OpenAPI 3.1 document that FastAPI cannot find by itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
-from noutput.collector.models import ProblemModel, ReportOutcome, TokenRequest
-from noutput.collector.problems import PROBLEMS
+from noutput.collector.http.models import ProblemModel, TokenRequest
+from noutput.collector.http.problems import PROBLEMS
 
-__all__ = ["CAMPAIGN_BODY", "TOKEN_BODY", "add_reports_route", "refusals"]
+__all__ = ["CAMPAIGN_BODY", "REPORTS_BODY", "TOKEN_BODY", "refusals"]
 
 # Any route may answer with these.
 _EVERYWHERE = (
@@ -18,11 +18,6 @@ _EVERYWHERE = (
     "internal-error",
     "unavailable",
 )
-_REPORTS = (
-    "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
-    "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
-    "unknown-output", "repeated-id",
-)  # fmt: skip
 
 CAMPAIGN_BODY: dict[str, Any] = {
     "content": {
@@ -86,6 +81,9 @@ _BODIES: dict[str, dict[str, Any]] = {
     ),
     PACKED_TYPE: {"type": "string", "format": "binary"},
 }  # fmt: skip
+REPORTS_BODY: dict[str, Any] = {
+    "content": {media: {"schema": schema} for media, schema in _BODIES.items()}
+}
 
 
 def refusals(*names: str) -> dict[int | str, dict[str, Any]]:
@@ -105,28 +103,3 @@ def refusals(*names: str) -> dict[int | str, dict[str, Any]]:
             "content": {PROBLEM_TYPE: {"schema": ProblemModel.model_json_schema()}},
         }
     return dict(sorted(result.items(), key=lambda item: int(item[0])))
-
-
-def add_reports_route(document: dict[str, Any]) -> None:
-    """Describe ``POST /campaigns/{id}/reports``, which FastAPI does not see."""
-    answers = {str(status): content for status, content in refusals(*_REPORTS).items()}
-    ok = {
-        "description": "All reports are counted, durably.",
-        "content": {"application/json": {"schema": ReportOutcome.model_json_schema()}},
-    }
-    document["paths"]["/campaigns/{id}/reports"] = {
-        "post": {
-            "tags": ["campaigns"],
-            "summary": "Send Reports",
-            "description": "Count one report or a batch: as a whole, or not at all.",
-            "operationId": "send_reports",
-            "parameters": [
-                {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-            ],
-            "requestBody": {
-                "required": True,
-                "content": {media: {"schema": schema} for media, schema in _BODIES.items()},
-            },
-            "responses": {"200": ok, **answers},
-        }
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from starlette.responses import Response
+
 from noutput.campaign.problems import PROBLEMS as WIRE_PROBLEMS
 from noutput.campaign.problems import ProblemKind, WireError
 from noutput.campaign.wire import PROBLEM_TYPE
@@ -12,7 +14,7 @@ from noutput.campaign.wire import PROBLEM_TYPE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "render"]
+__all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "refusal"]
 
 PROBLEMS: dict[str, ProblemKind] = {
     **WIRE_PROBLEMS,
@@ -66,12 +68,20 @@ class ProblemError(Exception):
         return cls(error.problem.name, str(error), headers)
 
 
-def render(problem: ProblemKind, detail: str) -> bytes:
-    """Return a problem document as JSON."""
+def refusal(error: ProblemError, more: Mapping[str, str] | None = None) -> Response:
+    """Return a refusal as a problem document, with the error's headers and more of them.
+
+    Examples
+    --------
+    >>> refusal(ProblemError("unknown-token", "there is no token 'x'")).body
+    b'{"type": "urn:noutput:problem:unknown-token", "title": "There is no token of this id.", ...
+    """
+    problem = error.problem
     content = {
         "type": problem.type,
         "title": problem.title,
         "status": problem.status,
-        "detail": detail,
+        "detail": error.detail,
     }
-    return json.dumps(content, ensure_ascii=True).encode()
+    headers = {**error.headers, **(more or {})}
+    return Response(json.dumps(content).encode(), problem.status, headers, PROBLEM_TYPE)

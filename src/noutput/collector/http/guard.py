@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from noutput.collector.access import wants_page
-from noutput.collector.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
-from noutput.collector.limits import RateLimiter
-from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+from noutput.collector.http.access import wants_page
+from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
+from noutput.collector.http.limits import RateLimiter
+from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,7 +38,6 @@ class Guard:
         self.services = services
         self._app = app
         self._reports = reports
-        self._metrics = services.metrics
         limits = services.limits
         self._limiter = RateLimiter(limits.requests_per_second, limits.burst)
 
@@ -53,7 +52,11 @@ class Guard:
         reports = found is not None and found[2] is not None
         shared = reports or (found is not None and _is_document(scope))
         if seconds:
-            await self._refuse(seconds, send, _SHARED if shared else _PLAIN)
+            error = ProblemError(
+                "too-many-requests", f"wait {seconds} s", {"Retry-After": str(seconds)}
+            )
+            answer = self.services.refuse(error, SHARED if shared else PLAIN)
+            await answer(scope, receive, send)
         elif shared and scope["method"] == "OPTIONS":
             await _allow(send, "OPTIONS, POST" if reports else "GET, OPTIONS")
         elif found is not None and reports:
@@ -61,20 +64,6 @@ class Guard:
             await self._reports(scope, receive, send)
         else:
             await self._app(scope, receive, _guarded(send, _SHARED if shared else _PLAIN))
-
-    async def _refuse(self, seconds: int, send: Send, more: RawHeaders) -> None:
-        problem = PROBLEMS["too-many-requests"]
-        self._metrics.refused[problem.name] += 1
-        content = render(problem, f"wait {seconds} s")
-        headers = [
-            (b"content-type", PROBLEM_TYPE.encode()),
-            (b"content-length", b"%d" % len(content)),
-            (b"retry-after", b"%d" % seconds),
-            *more,
-        ]
-        start = {"type": "http.response.start", "status": problem.status, "headers": headers}
-        await send(start)
-        await send({"type": "http.response.body", "body": content})
 
 
 def _is_document(scope: Scope) -> bool:

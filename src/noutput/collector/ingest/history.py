@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.text import format_instant
-from noutput.collector.estimates import tallies
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
-    from noutput.collector.directory import Directory, Entry
     from noutput.collector.metrics import Metrics
+    from noutput.collector.store.directory import Directory, Entry
     from noutput.tally import Tally
 
 __all__ = ["LEVEL", "Recorder"]
@@ -105,7 +104,7 @@ class Recorder:
                     self._note(entry)
 
     def _note(self, entry: Entry) -> None:
-        found = tallies(entry, self._store.counts(entry.key))
+        found = entry.layout.tallies(self._store.counts(entry.key))
         if not self._due(entry, found):
             return
         last = {each.attribute: each.reports for each in self._store.history(entry.key)}

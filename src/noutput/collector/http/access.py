@@ -8,13 +8,13 @@ from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from noutput.collector.auth import recognize
-from noutput.collector.problems import ProblemError
+from noutput.collector.http.auth import recognize
+from noutput.collector.http.problems import ProblemError
 from noutput.collector.services import Services
 from noutput.collector.store.interface import TokenRow
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
+    from noutput.collector.store.directory import Entry
 
 __all__ = [
     "COOKIE", "Admin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_reader", "may_read",

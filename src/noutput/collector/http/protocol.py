@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from noutput.collector.headers import SHARED
-from noutput.collector.problems import PROBLEM_TYPE, PROBLEMS, render
+from noutput.collector.http.headers import SHARED
+from noutput.collector.http.problems import ProblemError, refusal
 
 if TYPE_CHECKING:
     import asyncio
 
-    from noutput.collector.limits import Limits
+    from noutput.collector.http.limits import Limits
 
 __all__ = ["limited_protocol"]
-
-# Whatever was asked for: the answer says nothing that a page of another origin may not read.
-_HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in SHARED.items())
 
 
 def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
@@ -139,11 +136,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._stop_timer()
-        problem = PROBLEMS[name]
-        content = render(problem, detail)
-        head = (
-            f"HTTP/1.1 {problem.status} {name}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
-            f"content-length: {len(content)}\r\n{_HEADERS}connection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + content)
+        # Shared, whatever was asked for: a page of another origin may read all of this answer.
+        answer = refusal(ProblemError(name, detail), {**SHARED, "Connection": "close"})
+        lines = [f"HTTP/1.1 {answer.status_code} {name}".encode()]
+        lines += [b"%s: %s" % header for header in answer.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
         self.transport.close()

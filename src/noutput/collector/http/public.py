@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
-from noutput.collector.access import (
+from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.http.access import (
     Id,
     MaybeReader,
     Shared,
@@ -18,14 +19,19 @@ from noutput.collector.access import (
     may_read,
     wants_page,
 )
-from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.http.models import (
+    CampaignList,
+    CampaignSummary,
+    EstimatesModel,
+    Health,
+    ReportOutcome,
+)
+from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
 from noutput.collector.metrics import METRICS_TYPE
-from noutput.collector.models import CampaignList, CampaignSummary, EstimatesModel, Health
-from noutput.collector.openapi import CAMPAIGN_BODY, refusals
 
 if TYPE_CHECKING:
-    from noutput.collector.directory import Entry
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
 
 __all__ = ["router", "summarize"]
 
@@ -113,8 +119,27 @@ async def get_estimates(
     """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    content = await run_in_threadpool(services.estimates.get, entry, bins, level)
-    return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
+    found = await run_in_threadpool(services.estimates.get, entry, bins, level)
+    headers = {"Cache-Control": "no-store"}
+    return Response(found.content, media_type="application/json", headers=headers)
+
+
+@router.post(
+    "/campaigns/{id}/reports",
+    responses={
+        200: {"description": "All reports are counted, durably."},
+        **refusals(
+            "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
+            "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
+            "unknown-output", "repeated-id",
+        ),
+    },
+    openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},
+    tags=["campaigns"],
+)  # fmt: skip
+async def send_reports(campaign_id: Id) -> ReportOutcome:
+    """Count one report or a batch: as a whole, or not at all."""
+    raise NotImplementedError(campaign_id)  # pragma: no cover (`Guard` calls `ReportsRoute`)
 
 
 @router.get("/health", responses=refusals(), tags=["operation"])

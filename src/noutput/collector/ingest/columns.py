@@ -20,10 +20,10 @@ from noutput.campaign.wire import (
     decode_batch,
     decode_report,
 )
-from noutput.collector.store.interface import Cells
+from noutput.collector.cells import CELL
 
 if TYPE_CHECKING:
-    from noutput.campaign.campaign import Campaign
+    from noutput.collector.cells import CellLayout
 
 __all__ = ["BODY_LIMITS", "read_columns"]
 
@@ -42,7 +42,7 @@ BODY_LIMITS: dict[bytes, int] = {
 }
 
 
-def read_columns(media: bytes, body: bytes, campaign: Campaign) -> tuple[bytes, bytes]:
+def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:
     """Return the ids and the cells of all reports of a body.
 
     Parameters
@@ -50,8 +50,8 @@ def read_columns(media: bytes, body: bytes, campaign: Campaign) -> tuple[bytes, 
     media : bytes
         One of the three content types of the wire format.
     body : bytes
-    campaign : Campaign
-        Whose fingerprint, attributes and outputs the reports must name.
+    layout : CellLayout
+        Of the campaign whose fingerprint, attributes and outputs the reports must name.
 
     Raises
     ------
@@ -59,45 +59,39 @@ def read_columns(media: bytes, body: bytes, campaign: Campaign) -> tuple[bytes, 
         If the body breaks the wire format anywhere; nothing of it is counted then.
     """
     if media == b"application/vnd.noutput.batch":
-        return _packed(body, campaign)
+        return _packed(body, layout)
     if media == b"application/vnd.noutput.report+json":
-        return _compact(body, campaign) or _columns([decode_report(body, campaign)], campaign)
-    return _columns(decode_batch(body, campaign), campaign)
+        return _compact(body, layout) or _columns([decode_report(body, layout.campaign)], layout)
+    return _columns(decode_batch(body, layout.campaign), layout)
 
 
-def _compact(body: bytes, campaign: Campaign) -> tuple[bytes, bytes] | None:
+def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     """Read a report in the very form that the clients write; None for any other."""
     found = _COMPACT.fullmatch(body)
-    if found is None or found[1].decode() != campaign.fingerprint:
+    if found is None or found[1].decode() != layout.campaign.fingerprint:
         return None
-    place = campaign.attribute_indexes.get(found[2].decode())
-    output, size = int(found[3]), campaign.table.n_outputs
-    if place is None or output >= size:
+    cell = layout.cell(found[2].decode(), int(found[3]))
+    if cell is None:
         return None
-    return bytes.fromhex(found[4].decode()), (place * size + output).to_bytes(4, "little")
+    return bytes.fromhex(found[4].decode()), cell.to_bytes(CELL.itemsize, "little")
 
 
-def _columns(reports: list[Report], campaign: Campaign) -> tuple[bytes, bytes]:
-    places, size = campaign.attribute_indexes, campaign.table.n_outputs
+def _columns(reports: list[Report], layout: CellLayout) -> tuple[bytes, bytes]:
     ids = bytes.fromhex("".join([report.id for report in reports]))
-    cells = [places[report.attribute] * size + report.output for report in reports]
-    if len(cells) == 1:
-        return ids, cells[0].to_bytes(4, "little")
-    return ids, np.array(cells, Cells).tobytes()
+    cells = [layout.cell(report.attribute, report.output) for report in reports]
+    return ids, np.array(cells, CELL).tobytes()
 
 
-def _packed(body: bytes, campaign: Campaign) -> tuple[bytes, bytes]:
-    batch = open_packed(body, campaign)
-    place, output = _answers(batch)
+def _packed(body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:
+    batch = open_packed(body, layout.campaign)
+    cells = layout.cells(*_answers(batch))
     halves = np.frombuffer(batch.ids, ">u8").reshape(-1, 2).astype(np.uint64)
     high, low = halves[:, 0], halves[:, 1]
     rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
-    known = (place < len(campaign.attributes)) & (output < campaign.table.n_outputs)
-    if not rising.all() or not known.all():
-        decode_packed(body, campaign)  # slower, and names the report that is wrong
+    if cells is None or not rising.all():
+        decode_packed(body, layout.campaign)  # slower, and names the report that is wrong
         raise WireError("malformed-body", "body", "be a packed batch", len(body))
-    cells = place * campaign.table.n_outputs + output
-    return bytes(batch.ids), cells.astype(Cells).tobytes()
+    return bytes(batch.ids), cells.astype(CELL).tobytes()
 
 
 def _answers(batch: PackedBatch) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

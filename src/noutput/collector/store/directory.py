@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import parse_instant
+from noutput.collector.cells import CellLayout
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class Entry:
     def mechanism(self) -> TableMechanism:
         """The table as the estimates want it."""
         return TableMechanism.of(self.campaign.table)
+
+    @cached_property
+    def layout(self) -> CellLayout:
+        """The cells in which the reports are counted."""
+        return CellLayout(self.campaign)
 
 
 class Directory:

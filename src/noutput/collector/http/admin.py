@@ -11,19 +11,19 @@ from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.access import Admin, Id, Shared  # noqa: TC001 (FastAPI reads them)
-from noutput.collector.auth import new_token, reading_id
-from noutput.collector.body import read_body
-from noutput.collector.models import (
+from noutput.collector.http.access import Admin, Id, Shared  # noqa: TC001 (FastAPI reads them)
+from noutput.collector.http.auth import new_token, reading_id
+from noutput.collector.http.body import read_body
+from noutput.collector.http.models import (
     CampaignSummary,
     TokenCreated,
     TokenInfo,
     TokenList,
     TokenRequest,
 )
-from noutput.collector.openapi import CAMPAIGN_BODY, TOKEN_BODY, refusals
-from noutput.collector.problems import ProblemError
-from noutput.collector.public import summarize
+from noutput.collector.http.openapi import CAMPAIGN_BODY, TOKEN_BODY, refusals
+from noutput.collector.http.problems import ProblemError
+from noutput.collector.http.public import summarize
 from noutput.collector.store.interface import ConflictError, TokenRow
 from noutput.errors import InvalidArgumentError
 

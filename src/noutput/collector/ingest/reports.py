@@ -6,17 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
-from noutput.collector.body import ClientGoneError, read_body
-from noutput.collector.columns import BODY_LIMITS, read_columns
-from noutput.collector.headers import SHARED, raw
-from noutput.collector.problems import PROBLEM_TYPE, ProblemError, render
+from noutput.collector.http.body import ClientGoneError, read_body
+from noutput.collector.http.headers import SHARED, raw
+from noutput.collector.http.problems import ProblemError
+from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from noutput.collector.directory import Entry
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import Entry
 
 __all__ = ["ReportsRoute"]
 
@@ -40,17 +40,22 @@ class ReportsRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        refuse = self._services.refuse
         try:
             outcome = await self._count(scope, receive)
         except ProblemError as error:
-            await self._refuse(error, send)
+            await refuse(error, SHARED)(scope, receive, send)
         except ClientGoneError:
             return
         except Exception:
-            await self._refuse(ProblemError("internal-error", "see the log of the collector"), send)
+            mistake = ProblemError("internal-error", "see the log of the collector")
+            await refuse(mistake, SHARED)(scope, receive, send)
             raise  # the server logs it
         else:
-            await _answer(send, 200, _content(outcome), _OK)
+            content = _content(outcome)
+            headers = [*_OK, (b"content-length", b"%d" % len(content))]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": content})
 
     async def _count(self, scope: Scope, receive: Receive) -> Outcome:
         services = self._services
@@ -71,9 +76,9 @@ class ReportsRoute:
             raise _not_open(entry)
         try:
             if len(body) > _LARGE_BODY and media.endswith(b"json"):
-                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.campaign)
+                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.layout)
             else:
-                ids, cells = read_columns(media, body, entry.campaign)
+                ids, cells = read_columns(media, body, entry.layout)
         except WireError as error:
             raise ProblemError.of(error) from None
         try:
@@ -85,19 +90,6 @@ class ReportsRoute:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
         return outcome
-
-    async def _refuse(self, error: ProblemError, send: Send) -> None:
-        self._services.metrics.refused[error.problem.name] += 1
-        headers = raw({"Content-Type": PROBLEM_TYPE, **error.headers, **SHARED})
-        await _answer(send, error.problem.status, render(error.problem, error.detail), headers)
-
-
-async def _answer(
-    send: Send, status: int, content: bytes, headers: list[tuple[bytes, bytes]]
-) -> None:
-    start = [*headers, (b"content-length", b"%d" % len(content))]
-    await send({"type": "http.response.start", "status": status, "headers": start})
-    await send({"type": "http.response.body", "body": content})
 
 
 def _content(outcome: Outcome) -> bytes:

@@ -1,0 +1,1 @@
+"""HTTP: the protocol, the guard before all routes, and the routes that read and manage."""

@@ -1,0 +1,199 @@
+"""Summary of one tally: everything that is printed, answered as JSON, and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput import _checks
+from noutput._numbers import show
+from noutput.estimate import histograms
+from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+from noutput.estimate.mean import MeanEstimate, estimate_mean
+from noutput.estimate.resample import ends
+
+if TYPE_CHECKING:
+    from noutput.estimate.channel import Array
+    from noutput.interval import Interval
+    from noutput.mechanisms.table import TableMechanism
+    from noutput.tally import Tally
+
+__all__ = ["SHARES", "SUSPICIOUS", "Figure", "Histogram", "Summary", "summarize"]
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+SUSPICIOUS = 0.05  # a p-value below it is told to people
+_DRAWS = 200
+_JOINED = 4  # bins of the distribution in one of the coarse histogram
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Number with its interval.
+
+    Examples
+    --------
+    >>> Figure(31.41592, 30.9, 32.1).texts
+    ('31.42', '30.90', '32.10')
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2.0
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The number and the ends of its interval, with two digits of its uncertainty."""
+        half = self.half or None
+        return show(self.value, half), show(self.low, half), show(self.high, half)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the number and its interval as plain JSON."""
+        return {"value": self.value, "interval": [self.low, self.high]}
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Shares of equal bins between the bounds, with an interval for each.
+
+    Parameters
+    ----------
+    edges : list of n + 1 floats
+    probabilities, lower, upper : list of n floats
+    """
+
+    edges: list[float]
+    probabilities: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """Everything that is shown about the numbers of one group of people.
+
+    Parameters
+    ----------
+    mean_estimate : MeanEstimate
+    distribution : DistributionEstimate
+    level : float
+        The level of every interval on its own.
+    mean, variance : Figure
+    quantiles : mapping of float to Figure
+        By the share of people below, one per share of `SHARES`.
+    fine, coarse : Histogram
+        The bins of the distribution, and those with four neighbors as one where their number
+        allows it: what wider bins hold is known better.
+    """
+
+    mean_estimate: MeanEstimate
+    distribution: DistributionEstimate
+    level: float
+    mean: Figure
+    variance: Figure
+    quantiles: Mapping[float, Figure]
+    fine: Histogram
+    coarse: Histogram
+
+    @property
+    def standard_deviation(self) -> Figure:
+        """The square root of the variance and of the ends of its interval."""
+        found = self.variance
+        return Figure(found.value**0.5, found.low**0.5, found.high**0.5)
+
+    @property
+    def goodness(self) -> float:
+        """How plausible the counts are if nobody forged a report: a p-value."""
+        return self.distribution.p_value
+
+    @property
+    def forgery(self) -> float:
+        """How far the mean can have been moved if one in a hundred reports is forged."""
+        return self.mean_estimate.poisoning_bound(self.mean_estimate.n_reports // 100)
+
+
+def summarize(
+    mechanism: TableMechanism,
+    tally: Tally,
+    bounds: Interval,
+    *,
+    people: int | None = None,
+    bins: int = 64,
+    method: str = "gp",
+    level: float = 0.95,
+) -> Summary:
+    """Estimate mean, variance, quantiles and distribution, with intervals.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism
+    tally : Tally
+        Of at least two reports.
+    bounds : Interval
+        The units of all numbers.
+    people : int, optional
+        As in `estimate_mean`.
+    bins, method
+        As in `estimate_distribution`. Under gp the intervals are credible, else bootstrapped.
+    level : float
+
+    Notes
+    -----
+    All intervals but the mean's are of the same 200 draws from a fixed seed: equal counts give
+    equal numbers.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.Interval(0, 10), bins=8)
+    >>> found.mean.texts, found.quantiles[0.5].low < found.quantiles[0.5].high
+    (('7.00', '6.81', '7.19'), True)
+    >>> len(found.fine.probabilities), found.coarse.edges
+    (8, [0.0, 5.0, 10.0])
+    """
+    _checks.inner_share("level", level)
+    mean = estimate_mean(mechanism, tally, bounds, people=people)
+    found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
+    draws = found.draws(_DRAWS, np.random.default_rng(0))
+    edges, shares = found.edges, np.array(SHARES)
+
+    def estimated(
+        statistic: Callable[[Array], Array], least: float, most: float
+    ) -> tuple[Array, Array, Array]:
+        values = statistic(found.probabilities[None, :])[0]
+        center = None if method == "gp" else values
+        return values, *ends(statistic(draws), level, center, least, most)
+
+    def histogram(width: int) -> Histogram:
+        joined = estimated(lambda rows: _join(rows, width), 0.0, 1.0)
+        return Histogram(edges[::width].tolist(), *(column.tolist() for column in joined))
+
+    variance = estimated(lambda rows: histograms.variances(rows, edges), 0.0, bounds.half_width**2)
+    values, low, high = estimated(
+        lambda rows: histograms.quantiles(rows, edges, shares), bounds.lower, bounds.upper
+    )
+    rows = zip(values.tolist(), np.sort(low).tolist(), np.sort(high).tolist(), strict=True)
+    return Summary(
+        mean_estimate=mean,
+        distribution=found,
+        level=level,
+        mean=Figure(mean.value, *mean.interval(level)),
+        variance=Figure(*map(float, variance)),
+        quantiles={share: Figure(*row) for share, row in zip(SHARES, rows, strict=True)},
+        fine=histogram(1),
+        coarse=histogram(_JOINED if bins % _JOINED == 0 else 1),
+    )
+
+
+def _join(rows: Array, width: int) -> Array:
+    """Return rows of histograms with so many neighboring bins as one."""
+    result: Array = rows.reshape(len(rows), -1, width).sum(axis=2)
+    return result
