@@ -1,4 +1,4 @@
-"""Numbers as people write them: no more digits than their error allows."""
+"""Number formatting: no more digits than the error of a number allows."""
 
 from __future__ import annotations
 

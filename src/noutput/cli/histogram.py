@@ -49,7 +49,7 @@ def draw_bars(
     *,
     width: int | None = None,
 ) -> str:
-    """Return one line a bin: its lower end, a bar, the share, and the true share if given.
+    """Return one line per bin: its lower end, a bar, the share, and the true share if given.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is run: the mechanisms, the epsilons and the figures, as plain data.
+"""Scenarios: the mechanisms, the epsilons and the figures to run, as plain data.
 
 A further mechanism is one more line of `MECHANISMS`. Results are stored by what they were computed
 from, so adding a line computes the new cells only.
