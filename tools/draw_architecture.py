@@ -28,7 +28,7 @@ _NOTES = {
     "collector": "HTTP, dashboard",
     "evaluation": "the paper's claims",
     "frames": "dataframes, files",
-    "planner": "people and epsilon for an error",
+    "planner": "expected errors",
     "registry": "mechanisms by name",
     "designs": "the best table, and its proof",
     "campaign": "what a device needs",
