@@ -188,6 +188,6 @@ def _batch_cases(folder: Path, document: Path, campaign: Campaign) -> Iterator[C
         after = memory_megabytes(process)
         assert _reports(port) == _MILLION
     detail = f"{best:,.0f} reports/s"
-    yield Case("batches of 1,000, durable", 1e6 / best, 1.0, "us a report", detail=detail)
+    yield Case("batches of 1,000, durable", 1e6 / best, 1.0, "us per report", detail=detail)
     yield Case("estimates of 10^6 reports", warm, 50.0, "ms", detail=f"the first {cold:.0f} ms")
     yield Case("memory after 10^6 reports", after, 200.0, "MB", detail=f"{before:.0f} MB before")

@@ -1,13 +1,13 @@
-"""Beside the peers.
+"""Compared with the peers.
 
-Each is measured with its mechanism nearest to ours, called as its documentation says, in turns with
-ours. Diffprivlib and OpenDP add Laplace noise to a number. Pure-ldp, multi-freq-ldpy and
-ldp-toolbox know categories only, and report one of 64 bins by direct encoding; the estimates are
-all made from one and the same set of such reports: lists, which the peers count fastest, and an
-array for us. Their estimate counts the reports and inverts the mechanism; beside it stand ours of
-the same kind ("shares"), and em, a better estimate that takes a thousand iterations and more, which
-weigh the more the fewer reports are to be counted. Slow peers get fewer values; the time is that of
-one value.
+Each peer is measured with its mechanism nearest to ours, called as its documentation says,
+alternating with ours. Diffprivlib and OpenDP add Laplace noise to a number. Pure-ldp,
+multi-freq-ldpy and ldp-toolbox support only categories, and report one of 64 bins by direct
+encoding. All estimates are made from the same reports: as lists for the peers, which count lists
+fastest, and as an array for us. The peers' estimate counts the reports and inverts the mechanism.
+It is compared with our estimate of the same kind ("shares"), and with em, a better estimate that
+takes a thousand iterations or more, which matter most where few reports have to be counted. Slow
+peers get fewer values; times are per value.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _sampling(peers: Peers, x: NDArray[np.float64]) -> Iterator[Case]:
     whole, theirs = _in_turns(peers, "privatize", lambda: table.privatize(x))
     ours = whole / x.size
     for name, seconds in theirs.items():
-        detail = f"{seconds * 1e9:,.0f} ns a value; ours {ours * 1e9:.1f} ns"
+        detail = f"{seconds * 1e9:,.0f} ns per value; ours {ours * 1e9:.1f} ns"
         yield Case(f"privatize, against {name}", seconds / ours, 20.0, _FASTER, True, detail)
     numerical = {name: seconds for name, seconds in theirs.items() if name in _NUMERICAL}
     if numerical:

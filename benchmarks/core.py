@@ -1,4 +1,4 @@
-"""Sampling, beside the floor."""
+"""Sampling, relative to the floor."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _privatize(table: TableMechanism, x: NDArray[np.float64]) -> Iterator[Case]:
         words = "one thread" if threads == 1 else "two threads"
         name = f"privatize 10^{power} values, {source}, {words}"
         goal = _GOALS.get((source, threads)) if x.size == _LARGE else None
-        detail = f"{seconds / x.size * 1e9:.3g} ns a value"
+        detail = f"{seconds / x.size * 1e9:.3g} ns per value"
         yield Case(name, seconds / best["floor"], goal, "x the floor", detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""Sampling from the mechanisms that ours are compared with."""
+"""Sampling from the mechanisms of the literature."""
 
 from __future__ import annotations
 

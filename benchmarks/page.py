@@ -22,12 +22,12 @@ _OURS = ("numpy", "scipy", "cryptography")
 _START = """\
 # Performance
 
-Written by `make bench`, which measures everything below in one run. Every time is the best of
-several repetitions; what is compared took turns, so that both saw the same machine. *The floor* is
-filling as many floats by `numpy.random.Generator.random(out=...)`: nothing that needs a random
-number a value takes less. Tables have 16 outputs at epsilon 1 unless something else is said;
-"secure" is AES-256 in counter mode under a fresh key, "seeded" is PCG64. Linear algebra has one
-thread (`OMP_NUM_THREADS=1`), here and for the peers.
+`make bench` measures everything on this page in one run, and writes the page. Every time is the
+best of several repetitions; compared programs run alternately, so that both see the same load.
+*The floor* is the time to fill as many floats with `numpy.random.Generator.random(out=...)`: a
+program that needs one random number per value cannot be faster. Tables have 16 outputs at
+epsilon 1 unless stated otherwise; "secure" is AES-256 in counter mode under a fresh key, "seeded"
+is PCG64. Linear algebra uses one thread (`OMP_NUM_THREADS=1`), also for the peers.
 """
 
 

@@ -1,4 +1,4 @@
-"""Importing and starting, as processes of their own."""
+"""Importing and starting, in separate processes."""
 
 from __future__ import annotations
 

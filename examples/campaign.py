@@ -98,7 +98,7 @@ def main() -> None:
     people = np.clip(rng.lognormal(3.3, 0.65, PEOPLE), MINUTES.lower, MINUTES.upper)
     campaign = make_campaign()
     print(campaign.question)
-    print(f"  epsilon {campaign.epsilon:g}, {campaign.table.bits} bits a report")
+    print(f"  epsilon {campaign.epsilon:g}, {campaign.table.bits} bits per report")
     print(f"  a lying server: {refuse_a_lie(campaign)}\n")
     with tempfile.TemporaryDirectory() as folder, collector(campaign, Path(folder)) as url:
         outputs = [answer(url, float(minutes)) for minutes in people]

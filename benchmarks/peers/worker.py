@@ -38,7 +38,7 @@ def estimates(task: str, data: Data, action: Callable[[list[int]], object]) -> d
 
 
 def pure_ldp(data: Data) -> dict[str, Task]:
-    """Direct encoding, one value a call; the server counts one report a call."""
+    """Direct encoding, one value per call; the server counts one report per call."""
     oracle = import_module("pure_ldp.frequency_oracles.direct_encoding")
     client = oracle.DEClient(EPSILON, BINS, index_mapper=int)
 
@@ -54,7 +54,7 @@ def pure_ldp(data: Data) -> dict[str, Task]:
 
 
 def multi_freq_ldpy(data: Data) -> dict[str, Task]:
-    """Generalized randomized response, compiled by numba, one value a call."""
+    """Generalized randomized response, compiled by numba, one value per call."""
     oracle = import_module("multi_freq_ldpy.pure_frequency_oracles.GRR")
     return {
         "privatize": (
@@ -67,7 +67,7 @@ def multi_freq_ldpy(data: Data) -> dict[str, Task]:
 
 
 def ldp_toolbox(data: Data) -> dict[str, Task]:
-    """Generalized randomized response, compiled by numba, one value a call."""
+    """Generalized randomized response, compiled by numba, one value per call."""
     module = import_module("ldp_toolbox.protocols.frequency.grr")
     oracle = module.GeneralizedRandomizedResponse(BINS, EPSILON)
     return {
@@ -77,7 +77,7 @@ def ldp_toolbox(data: Data) -> dict[str, Task]:
 
 
 def diffprivlib(data: Data) -> dict[str, Task]:
-    """Laplace noise for a number of [-1, 1], one value a call."""
+    """Laplace noise for a number of [-1, 1], one value per call."""
     module = import_module("diffprivlib.mechanisms")
     mechanism = module.Laplace(epsilon=EPSILON, sensitivity=2.0)
     some = data.values[:5_000]

@@ -1,4 +1,4 @@
-"""Argument checks: each returns the clean value or says name, rule and found value."""
+"""Argument checks: each returns the checked value, or raises with name, rule and found value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optional packages, imported when they are first needed."""
+"""Lazy imports of optional packages, with an error that names the missing extra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error that noutput raises on purpose.
+"""Exceptions: every error that noutput raises on purpose.
 
 ::
 
@@ -6,7 +6,7 @@
     ├── InvalidArgumentError (also a ValueError): an argument breaks a rule
     │   ├── DocumentError: a JSON document is not what it claims to be
     │   └── PrivacyError: a table would reveal more than its epsilon allows
-    ├── DesignError (also a ValueError): no mechanism of the wanted kind was found
+    ├── DesignError (also a ValueError): no mechanism of the requested kind was found
     ├── PolicyError: a person's own policy does not allow a report
     ├── DeliveryError (also an OSError): a server could not be reached, or refused
     └── MissingExtraError (also an ImportError): an optional part is not installed

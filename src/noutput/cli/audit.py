@@ -11,15 +11,15 @@ __all__ = ["command"]
 
 @click.command(name="audit")
 @click.argument("name")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss to make it for.")
+@click.option("--epsilon", type=float, required=True, help="Privacy loss of the mechanism.")
 @click.option("--claim", type=float, help="Privacy loss to test for [default: that of --epsilon].")
 @click.option(
     "--samples", type=click.IntRange(1000), default=200_000, show_default=True,
-    help="Reports counted for each input of a pair.",
+    help="Number of reports per input.",
 )  # fmt: skip
 @click.option(
     "--confidence", type=float, default=0.999, show_default=True,
-    help="How often the bound must hold.",
+    help="Confidence level of the bound.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0), help="Seed of the reports [default: secure randomness]."
@@ -34,8 +34,8 @@ def command(
 ) -> None:
     """Test the sampler of the mechanism NAME against its privacy claim.
 
-    Looks for the two inputs and the reports that tell them apart best, and prints what the
-    privacy loss is at least. Exits with status 1 where that exceeds the claim.
+    Searches for two inputs and a set of reports that distinguish them best, and prints a lower
+    bound of the privacy loss. Exits with status 1 if the bound exceeds the claim.
     """
     import numpy as np
 

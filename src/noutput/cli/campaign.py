@@ -18,16 +18,16 @@ __all__ = ["command"]
 
 @click.group(name="campaign")
 def command() -> None:
-    """Make and keep campaigns."""
+    """Create, back up and move campaigns."""
 
 
 @command.command(name="create")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the campaign [default: FILE with the ending .json].",
+    help="Where to write the campaign [default: FILE with the suffix .json].",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace another campaign that is there.")
+@click.option("--force", is_flag=True, help="Overwrite a different campaign in that file.")
 def create(file: Path, output: Path | None, *, force: bool) -> None:
     """Design the table of a campaign, certify it, and write the campaign as JSON.
 

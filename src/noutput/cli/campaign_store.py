@@ -17,7 +17,7 @@ __all__ = ["backup_command", "export_command", "import_command"]
 @options.database
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write [default: ID.noutput].",
+    help="File to write [default: ID.noutput].",
 )  # fmt: skip
 def export_command(campaign_id: str, database: str, output: Path | None) -> None:
     """Write a campaign with its counts and the ids of its reports to a file."""
@@ -38,9 +38,9 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @options.database
 def import_command(file: Path, database: str) -> None:
-    """Keep a campaign from a file that `export` wrote, in any kind of database.
+    """Import a campaign from a file that `export` wrote, into any kind of database.
 
-    The ids of its reports come with it: a report that is sent again is not counted twice.
+    The ids of its reports are included: a report that is sent again is not counted twice.
     """
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import check_export, import_campaign
@@ -59,7 +59,7 @@ def import_command(file: Path, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def backup_command(file: Path, database: str) -> None:
-    """Copy a database, in use or not, to a new SQLite file that can be served as it is."""
+    """Copy a database, in use or not, to a new SQLite file that `noutput serve` can open."""
     from noutput.collector.store.archive import back_up
 
     check_target(file)

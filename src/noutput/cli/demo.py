@@ -39,11 +39,12 @@ _RATE = 25  # people who report per second, before the demo starts and while it 
 @click.option("--people", type=click.IntRange(2, 10_000_000), default=_PEOPLE, show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the simulated people."
+    "--seed", type=click.IntRange(0), default=1, show_default=True,
+    help="Seed of the simulated people.",
 )  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
-    help="Where the dashboard listens on this machine [default: a free one].",
+    help="Port of the dashboard on this machine [default: a free one].",
 )  # fmt: skip
 @click.option(
     "--serve/--no-serve", default=None,
@@ -56,11 +57,11 @@ _RATE = 25  # people who report per second, before the demo starts and while it 
 def command(
     people: int, epsilon: float, seed: int, port: int, serve: bool | None, plot_path: Path | None
 ) -> None:
-    """Ask simulated people for their commute, without seeing an answer.
+    """Run a campaign with simulated people on this machine, and show its dashboard.
 
-    A real collector is started on this machine, with its database in a temporary folder. The
-    people are simulated from a seed; their reports are drawn with secure randomness and sent
-    over HTTP. Everything is gone when the demo ends.
+    The people are asked for their commute. A real collector is started, with its database in a
+    temporary folder. The people are simulated from a seed; their reports are drawn with secure
+    randomness and sent over HTTP. Everything is deleted when the demo ends.
     """
     import numpy as np
 

@@ -30,13 +30,15 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--method", type=click.Choice(["gp", "em", "ems", "mle"]), default="gp", show_default=True,
-    help="How the distribution is estimated.",
+    help="Method that estimates the distribution.",
 )  # fmt: skip
 @click.option(
     "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
     help="Bins of the distribution; more than 20 are printed as at most 20 rows.",
 )  # fmt: skip
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of all intervals.")
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Level of all intervals."
+)
 @click.option(
     "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Draw the distribution (PNG, SVG or PDF).",
@@ -44,7 +46,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
-    show_default=True, help="Who counts the reports.",
+    show_default=True, help="Engine that counts the reports.",
 )  # fmt: skip
 @click.option("--master", help="Spark's master, such as local[2] or spark://host:7077.")
 def command(

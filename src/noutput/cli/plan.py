@@ -34,12 +34,12 @@ class _Histogram(click.ParamType[list[float]]):
 @click.command(name="plan")
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option("--people", type=int, help="How many people report.")
-@click.option("--error", type=float, help="Wanted half width of the 95% interval for the mean.")
+@click.option("--error", type=float, help="Half the width of the 95% interval for the mean.")
 @click.option("--lower", type=float, default=-1.0, show_default=True, help="Smallest value.")
 @click.option("--upper", type=float, default=1.0, show_default=True, help="Largest value.")
 @click.option(
     "--prior", type=_Histogram(),
-    help="How values are thought to be distributed: weights of equal bins [default: evenly].",
+    help="Expected distribution of the values: weights of equal bins [default: even].",
 )  # fmt: skip
 @options.outputs
 @options.objective
@@ -55,7 +55,7 @@ def command(
     objective: str,
     as_json: bool,
 ) -> None:
-    """Say what to expect of a campaign before anybody is asked.
+    """Predict the errors of a campaign before it starts.
 
     Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
     --lower and --upper.

@@ -47,20 +47,18 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "-o", "--output", "target", required=True, metavar="TARGET",
-    help="What is made: NAME.parquet, NAME.csv or a folder.",
+    help="Target: NAME.parquet, NAME.csv or a folder.",
 )  # fmt: skip
 @click.option(
     "--keep", multiple=True, metavar="NAME",
-    help="Column to pass on as it is; all others are left out.",
+    help="Column to keep unchanged; all others are left out.",
 )  # fmt: skip
-@click.option("--clip", is_flag=True, help="Move values out of bounds to the nearer bound.")
-@click.option("--skip-missing", is_flag=True, help="Make no report of a missing value.")
-@click.option(
-    "--one-per-row", is_flag=True, help="Report one column, drawn at random, of every row."
-)
+@click.option("--clip", is_flag=True, help="Move values outside the bounds to the nearer bound.")
+@click.option("--skip-missing", is_flag=True, help="Make no report for a missing value.")
+@click.option("--one-per-row", is_flag=True, help="Report one column per row, drawn at random.")
 @click.option(
     "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
-    show_default=True, help="Who reads and writes.",
+    show_default=True, help="Engine that reads and writes.",
 )  # fmt: skip
 @click.option("--master", help="Spark's master, such as local[2] or spark://host:7077.")
 def command(
@@ -83,8 +81,8 @@ def command(
     """Turn columns of SOURCE into reports that reveal little about any row.
 
     SOURCE is a CSV file with a header, a Parquet file, a folder of Parquet files, or - for CSV
-    from standard input. Missing values and values out of bounds are refused, with the number of
-    a row (from 0, without the header) and of all such rows, and nothing is written then. The
+    from standard input. A missing or out-of-bounds value is an error, which names one such row
+    (counted from 0, without the header) and how many there are; nothing is written then. The
     mechanism and the bounds are stored with the reports: `noutput estimate` needs nothing else.
     """
     from noutput import frames

@@ -38,18 +38,24 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: str) -> int:
 
 @click.command(name="reproduce")
 @click.argument("figures", nargs=-1, metavar="[FIGURE]...", type=click.Choice(_FIGURES))
-@click.option("--runs", type=click.IntRange(2, 100_000), help="Of every collection [default: 100].")
-@click.option("--jobs", default="auto", show_default=True, callback=_jobs, help="Processes.")
+@click.option(
+    "--runs", type=click.IntRange(2, 100_000), help="Number of runs per setting [default: 100]."
+)
+@click.option(
+    "--jobs", default="auto", show_default=True, callback=_jobs, help="Number of processes."
+)
 @click.option(
     "--data", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the datasets [default: $NOUTPUT_DATA, the cache, a download].",
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(file_okay=False, writable=True, path_type=Path),
-    default=Path("results"), show_default=True, help="Folder for everything that is made.",
+    default=Path("results"), show_default=True, help="Folder for the results.",
 )  # fmt: skip
 @click.option("--quick", is_flag=True, help="5 runs at three epsilons: a first look in minutes.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all noise.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all noise."
+)
 @click.option(
     "--dataset", "datasets", multiple=True, metavar="NAME",
     help="A dataset; repeat for more. uniform, beta, bimodal and spike need no file.",
@@ -69,8 +75,8 @@ def command(
     FIGURE is example (Figure 1), worst-case-variance (Figure 2), worst-case-rmse (Figure 3), mean
     (Figure 4), distribution (Figure 5), variance (Figure 6) or bits (Table 1).
 
-    Finished work is kept in the folder as it comes: the same command continues where an
-    interrupted one stopped, with the same results, and only draws where nothing is missing.
+    Results are stored in the folder as they are computed. After an interruption the same command
+    continues, with the same results; if none is missing, it only draws the figures.
     """
     from noutput.evaluation.run import Stopped, execute
 

@@ -13,20 +13,20 @@ __all__ = ["command"]
 
 @click.command(name="serve")
 @options.database
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(
     "--campaign", "campaigns", multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A campaign document to keep at the start; may be repeated.",
+    help="A campaign document to add at the start; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--rate", type=click.FloatRange(0), default=100.0, show_default=True,
-    help="Requests a second of one client; 0 for no limit.",
+    help="Requests per second of one client; 0 for no limit.",
 )  # fmt: skip
 @click.option(
     "--burst", type=click.IntRange(1), default=200, show_default=True,
-    help="Requests of one client at once.",
+    help="Requests that one client may send at once.",
 )  # fmt: skip
 @click.option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",

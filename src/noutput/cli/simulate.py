@@ -1,4 +1,4 @@
-"""`noutput simulate`: many made-up people who answer a campaign."""
+"""`noutput simulate`: many simulated people who answer a campaign."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
 @click.option("--people", type=click.IntRange(1, 10_000_000), default=10_000, show_default=True)
 @click.option(
     "--distribution", type=click.Choice(_DISTRIBUTIONS), default="lognormal", show_default=True,
-    help="Of the people's numbers, between the bounds of every attribute.",
+    help="Distribution of the people's numbers, between the bounds of every attribute.",
 )  # fmt: skip
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the people's numbers."
+    "--seed", type=click.IntRange(0), default=1, show_default=True,
+    help="Seed of the people's numbers.",
 )  # fmt: skip
 @click.option(
     "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
-    help="Reports a request.",
+    help="Reports per request.",
 )  # fmt: skip
 def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.

@@ -15,8 +15,8 @@ __all__ = ["command"]
 def command(file: Path) -> None:
     """Check in exact arithmetic that a table is as private as it claims.
 
-    FILE is a table or a design. Of a design, the proof of its lower bound is checked too. Exits
-    with status 1 where the table is not private, and names the output and the rows that show it.
+    FILE is a table or a design. For a design, the proof of its lower bound is checked as well.
+    Exits with status 1 if the table is not private, and names the output and the rows that show it.
     """
     from noutput.cli.tables import read_table
     from noutput.errors import PrivacyError

@@ -1,4 +1,4 @@
-"""The paper, reproduced: its datasets, its scenarios, its figures and its claims.
+"""The reproduction of the paper: its datasets, scenarios, figures and claims.
 
 A *scenario* says what is run, as plain data (`scenarios`). It is cut into *units*, each a dataset,
 a mechanism, an epsilon and a block of runs (`units`), which worker processes compute (`work`) and

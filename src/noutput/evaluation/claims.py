@@ -1,4 +1,4 @@
-"""The paper's claims, each decided by code from the rows.
+"""The paper's claims, each decided by code from the result rows.
 
 Every function of `claims_mean` and `claims_histogram` looks at the rows that its claim is about and
 returns a verdict with the numbers behind it, by the rules of `verdicts`. What the paper says about

@@ -1,4 +1,4 @@
-"""What made a result: versions and the commit."""
+"""Provenance of a result: versions and the commit."""
 
 from __future__ import annotations
 

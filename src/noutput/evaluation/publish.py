@@ -1,4 +1,4 @@
-"""Writes everything a reader wants: tables, figures, the report, and what made them."""
+"""Output files: tables, figures, the report, and their provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: every claim with its verdict, the figures, the tables, and what made them."""
+"""The report: every claim with its verdict, the figures, the tables, and their provenance."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _gain(found: list[Row], mechanisms: tuple[str, ...]) -> Iterator[Block]:
 
 
 def _numbers(rows: list[Row]) -> Table:
-    """Lay out the values of one dataset: a line a mechanism, a column an epsilon."""
+    """Lay out the values of one dataset: one line per mechanism, one column per epsilon."""
     epsilons = sorted({row.epsilon for row in rows})
     lines: dict[str, dict[float, Row]] = {}
     for row in rows:

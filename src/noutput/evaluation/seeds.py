@@ -1,4 +1,4 @@
-"""Random numbers that depend on what is simulated, never on the order of the work."""
+"""Seeds derived from what is simulated, never from the order of the work."""
 
 from __future__ import annotations
 

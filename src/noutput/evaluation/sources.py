@@ -1,4 +1,4 @@
-"""Where the datasets come from: downloads, their hashes, and conversion to plain columns."""
+"""Sources of the datasets: downloads, their hashes, and conversion to plain columns."""
 
 from __future__ import annotations
 

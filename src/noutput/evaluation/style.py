@@ -1,4 +1,4 @@
-"""How mechanisms look: one color and one marker each, the same in all figures.
+"""Plot style: one color and one marker per mechanism, the same in all figures.
 
 The colors are those of Okabe and Ito and of Tol, which people with any kind of color vision can
 tell apart; markers and dashes tell lines apart where there is no color at all.

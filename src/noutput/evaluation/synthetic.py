@@ -1,4 +1,4 @@
-"""Made-up datasets: shapes that real columns have, without a file."""
+"""Synthetic datasets: shapes that real columns have, without a file."""
 
 from __future__ import annotations
 

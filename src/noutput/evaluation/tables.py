@@ -1,4 +1,4 @@
-"""What is computed without simulation: the example of Figure 1 and the bits of Table 1."""
+"""Results without simulation: the example of Figure 1 and the bits of Table 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What theory says about the errors, to hold the measured ones against."""
+"""Theoretical errors, to compare the measured ones with."""
 
 from __future__ import annotations
 

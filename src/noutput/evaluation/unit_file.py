@@ -1,4 +1,4 @@
-"""Finished units in a file: one JSON line each, appended as they come.
+"""Store of finished units: a file with one JSON line per unit, appended as they finish.
 
 A line is written at once and forced to disk. If the program is killed in the middle of one, the
 broken end is cut off when the file is opened again, and the unit is computed once more. When all

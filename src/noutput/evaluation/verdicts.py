@@ -1,4 +1,4 @@
-"""Verdicts: how the settings of a claim become one word.
+"""Verdicts: how the settings of a claim are combined into one word.
 
 A claim is about settings: a dataset, an epsilon, a baseline. In each of them the numbers speak for
 the claim, against it, or leave it open, because the difference is within noise. The rules are the

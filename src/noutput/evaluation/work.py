@@ -1,4 +1,4 @@
-"""What a unit computes: simulated collections, and the errors of what is learned from them."""
+"""The work of a unit: simulated collections, and the errors of the estimates from them."""
 
 from __future__ import annotations
 
