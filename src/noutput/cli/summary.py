@@ -59,8 +59,12 @@ class Summary:
 
     @property
     def forgery(self) -> float:
-        """How far the mean can have been moved if one in a hundred reports is forged."""
-        return self.mean_estimate.poisoning_bound(self.mean_estimate.n_reports // 100)
+        """How far the mean can have been moved if one in a hundred reports, or one, is forged."""
+        return self.mean_estimate.poisoning_bound(self._forged)
+
+    @property
+    def _forged(self) -> int:
+        return max(1, self.mean_estimate.n_reports // 100)
 
     @property
     def honesty(self) -> str:
@@ -68,7 +72,8 @@ class Summary:
         p = self.distribution.p_value
         if p < _SUSPICIOUS:
             return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
-        return f"no sign of them (p = {p:.2g}); 1% could move the mean by {show(self.forgery)}"
+        some = "1%" if self._forged > 1 else "one forged report"
+        return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(self.forgery)}"
 
     def document(self) -> dict[str, object]:
         """Return everything as plain JSON."""
