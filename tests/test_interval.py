@@ -30,7 +30,16 @@ def test_ends_are_exact() -> None:
 
 @pytest.mark.parametrize(
     ("lower", "upper"),
-    [(1, 1), (2, 1), (math.nan, 1), (0, math.inf), ("0", 1), (0, None), (-1e308, 1e308)],
+    [
+        (1, 1),
+        (2, 1),
+        (math.nan, 1),
+        (0, math.inf),
+        ("0", 1),
+        (0, None),
+        (-1e308, 1e308),
+        (0, 5e-324),
+    ],
 )
 def test_bad_bounds(lower: Any, upper: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="must"):
@@ -67,6 +76,9 @@ def test_pairs_are_intervals(pair: Any) -> None:
         ((0, "a"), r"bounds\[1\] must be a finite number; found 'a'"),
         ((math.nan, 1), r"bounds\[0\] must be a finite number; found nan"),
         ([(0, 1), (0, 1)], r"bounds\[0\] must be a finite number"),
+        (np.array(5), r"bounds must be a pair of numbers.*found array\(5\)"),
+        ((-1e308, 1e308), r"bounds must be a finite distance apart, and not too close to halve it"),
+        ((0, 5e-324), r"bounds must be a finite distance apart, and not too close to halve it"),
     ],
 )
 def test_other_bounds_are_refused(bounds: Any, message: str) -> None:
@@ -107,6 +119,8 @@ def test_every_attribute_may_have_bounds_of_its_own() -> None:
     each: Any = [(0, 180), Interval(1, 5)]
     means = no.estimate_means(m, tallies, each)
     assert means.values.tolist() == [90.0, 3.0]
+    pairs: Any = np.array([[0, 180], [1, 5]])
+    assert no.estimate_means(m, tallies, pairs).values.tolist() == [90.0, 3.0]
     with pytest.raises(InvalidArgumentError, match=r"bounds\[1\] must be a pair of numbers"):
         no.estimate_means(m, tallies, [each[0], 5])
     with pytest.raises(InvalidArgumentError, match=r"one entry per attribute \(2\).*found 3"):

@@ -113,6 +113,7 @@ const isText = (value, low, high) =>
   typeof value === "string" &&
   !/[\0-\x1f\x7f-\x9f\ud800-\udfff]/u.test(value) &&
   hasLength(encode(value), low, high);
+const isPositive = (value) => isFinite(value) && value > 0;
 const isMatch = (value, pattern) => typeof value === "string" && pattern.test(value);
 const isInstant = (value) => {
   const time = isText(value, 20, 20) ? Date.parse(value) : NaN;
@@ -127,7 +128,7 @@ async function readTable(found) {
   expect(found?.format === "noutput-table", "table");
   const { epsilon, outputs, knots, weights } = found;
   expect(found.version === 1 && found.scale === SCALE, "version");
-  expect(isFinite(epsilon) && epsilon > 0, "epsilon");
+  expect(isPositive(epsilon), "epsilon");
   expect(isIncreasing(outputs, 256), "outputs");
   expect(isIncreasing(knots, 4096), "knots");
   const size = outputs.length;
@@ -164,8 +165,7 @@ const isAttribute = (value) =>
   isText(value.unit, 0, 64) &&
   isFinite(value.lower) &&
   isFinite(value.upper) &&
-  value.lower < value.upper &&
-  isFinite(value.upper - value.lower);
+  isPositive((value.upper - value.lower) / 2);
 
 const certified = new WeakSet(); // frozen, so what is drawn from is what was certified
 
@@ -215,7 +215,7 @@ export class Client {
     this.#storage = storage;
     this.#now = now;
     const { epsilon, total, days } = this.#policy;
-    const good = [epsilon, total, days].every((limit) => isFinite(limit) && limit > 0);
+    const good = [epsilon, total, days].every(isPositive);
     need(good && storage, "policy", "positive epsilon, total, days and a storage are needed");
     expect(certified.has(campaign), "origin: use readCampaign");
     const output = certify(campaign.table.weights, epsilon);

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "apart",
     "choice",
     "finite",
     "histogram",
@@ -55,6 +56,13 @@ def positive(name: str, value: object) -> float:
     if 0.0 < number < math.inf:
         return number
     raise InvalidArgumentError(name, "be a positive finite number", value)
+
+
+def apart(name: str, lower: float, upper: float) -> None:
+    """Refuse ends of an interval whose half width is infinite, or rounds to 0."""
+    if not 0.0 < (upper - lower) / 2.0 < math.inf:
+        rule = "be a finite distance apart, and not too close to halve it"
+        raise InvalidArgumentError(name, rule, (lower, upper))
 
 
 def inner_share(name: str, value: object) -> float:

@@ -37,6 +37,7 @@ def show(value: float, error: float | None = None, digits: int = 2) -> str:
     >>> show(1.8765e-10, 4.5e-11)
     '1.88e-10'
     """
+    value += 0.0  # no negative zero
     scale = abs(value if error is None else error)
     if not 0.0 < scale < math.inf:
         return f"{value:,g}"
@@ -44,9 +45,9 @@ def show(value: float, error: float | None = None, digits: int = 2) -> str:
         return f"{value:.{digits}g}"
     decimals = digits - 1 - math.floor(math.log10(scale))
     if decimals > _MOST_DECIMALS:
-        rounded = round(value, decimals)
+        rounded = round(value, decimals) + 0.0
         return f"{rounded:.{_significant(rounded, decimals)}g}"
-    return f"{value:,.{max(decimals, 0)}f}"
+    return f"{round(value, max(decimals, 0)) + 0.0:,.{max(decimals, 0)}f}"
 
 
 def _significant(value: float, decimals: int) -> int:

@@ -43,8 +43,9 @@ class Interval:
     def __post_init__(self) -> None:
         lower = _checks.finite("lower", self.lower)
         upper = _checks.finite("upper", self.upper)
-        if not lower < upper or upper - lower == np.inf:
+        if not lower < upper:
             raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
+        _checks.apart("bounds", lower, upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
 
@@ -100,12 +101,13 @@ def as_interval(bounds: object, name: str = "bounds") -> Interval:
     if isinstance(bounds, Interval):
         return bounds
     if isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str | bytes):
-        ends = list(bounds)
+        ends = list(np.atleast_1d(bounds)) if isinstance(bounds, np.ndarray) else list(bounds)
         if len(ends) == 2:
             lower = _checks.finite(f"{name}[0]", ends[0])
             upper = _checks.finite(f"{name}[1]", ends[1])
             if not lower < upper:
                 raise InvalidArgumentError(name, "start with the smaller of two numbers", bounds)
+            _checks.apart(name, lower, upper)
             return Interval(lower, upper)
     rule = "be a pair of numbers such as (0, 100), or an Interval"
     raise InvalidArgumentError(name, rule, bounds)

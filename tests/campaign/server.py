@@ -13,12 +13,16 @@ from typing import Any
 
 @dataclass
 class Answer:
-    """What the server says to one request; None as a status drops the connection."""
+    """What the server says to one request; None as a status drops the connection.
+
+    `line` stands in place of the status line.
+    """
 
     status: int | None = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     until: Event | None = None
+    line: bytes | None = None
 
 
 COUNTED = Answer(body=b'{"accepted":1,"repeated":0}')
@@ -55,6 +59,10 @@ def serving(*answers: Answer) -> Iterator[tuple[str, list[Seen]]]:
             if answer.until:
                 answer.until.wait(10)
             if answer.status is None:
+                self.close_connection = True
+                return
+            if answer.line is not None:
+                self.wfile.write(answer.line + b"\r\n\r\n")
                 self.close_connection = True
                 return
             self.send_response(answer.status)

@@ -65,6 +65,9 @@ def _content(base: Document) -> list[tuple[str, bool, Document]]:
         ("a title that begins with a colon", True, {"title": ": 1.5e3", "question": " :"}),
         ("a unit that ends with a backslash", True, attribute(unit="\\")),
         ("a negative zero as a bound", True, attribute(lower=-0.0)),
+        ("bounds that are too close to halve", False, attribute(lower=0.0, upper=5e-324)),
+        ("bounds that are just not", True, attribute(lower=0.0, upper=1e-323)),
+        ("bounds without a finite distance", False, attribute(lower=-1e308, upper=1e308)),
         ("a name of another script", False, attribute(name="µ")),
         ("a table of negative zeros", True, {"table": {**table, "knots": [-1.0, 0.0, 1.0]}}),
     ]

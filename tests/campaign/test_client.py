@@ -156,13 +156,16 @@ FAILURES: dict[str, Callable[[], Any]] = {
     "closed ledger": lambda: Client(commute_campaign(), closed_ledger(), clock=lambda: NOW).report(
         42.42
     ),
+    "a broken clock": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: 1e30).report(
+        42.42
+    ),
     "a simulated person": lambda: draw_report(commute_campaign(), "4242"),  # type: ignore[arg-type]
 }
 
 
 @pytest.mark.parametrize("call", FAILURES.values(), ids=FAILURES.keys())
 def test_errors_keep_no_value(call: Callable[[], Any]) -> None:
-    with pytest.raises((InvalidArgumentError, PolicyError)) as caught:
+    with pytest.raises((InvalidArgumentError, PolicyError, OverflowError)) as caught:
         call()
     unit = commute_campaign().attributes[0].to_unit(42.42)
     found = kept(caught.value)

@@ -152,6 +152,34 @@ def test_redirects_are_not_followed(route: Route, status: int) -> None:
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize("place", ["http://[", "http://\x1b[2J", ""])
+def test_redirects_to_nowhere_are_not_followed(route: Route, place: str) -> None:
+    with serving(Answer(302, headers={"Location": place})) as (url, _):
+        with pytest.raises(DeliveryError, match="redirects to '") as caught:
+            fetch_campaign(url, route)
+        assert str(caught.value).isprintable()
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(route: Route, naps: list[float]) -> None:
+    text = CAMPAIGN.to_json().encode()
+    broken = Answer(body=text[:-2], headers={"Content-Length": str(len(text))})
+    with serving(broken, Answer(body=text)) as (url, seen):
+        assert fetch_campaign(url, route) == CAMPAIGN
+    half = Answer(body=COUNTED.body[:9], headers={"Content-Length": str(len(COUNTED.body))})
+    with serving(half, COUNTED) as (url, seen):
+        assert send_report(url, REPORT, route) == Receipt(1, 0)
+    assert [request.body for request in seen] == [encode_report(REPORT)] * 2
+    assert len(naps) == 2
+
+
+def test_a_status_line_cannot_write_to_the_terminal(route: Route) -> None:
+    refused = pytest.raises(DeliveryError, match=r"no answer from .*\[2Jgone")
+    with serving(Answer(200, line=b"\x1b[2Jgone " + b"a" * 1000)) as (url, _), refused as caught:
+        fetch_campaign(url, route)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
 BODIES = [COUNTED.body.decode().encode("utf-16"), b"\xef\xbb\xbf" + COUNTED.body, b"", b"[]",
           b"null", b"nonsense", b"{}", b'{"accepted":0,"repeated":0}',
           b'{"accepted":true,"repeated":0}', b"[" * 50_000]  # fmt: skip

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,3 +194,14 @@ def test_a_ledger_does_not_cross_a_fork(path: Path) -> None:
         child.start()
         assert "ledger must be opened in the process that uses it" in mine.recv()
         child.join()
+
+
+def test_a_path_may_be_bytes(path: Path) -> None:
+    Ledger(os.fsencode(path)).close()
+    assert path.exists()
+
+
+@pytest.mark.parametrize("path", [3, 1.5, object(), "a\0b"])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"path must be a file"):
+        Ledger(path)

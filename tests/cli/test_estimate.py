@@ -86,6 +86,15 @@ def test_the_same_reports_give_the_same_text(reports: Path) -> None:
     assert "rating" not in first
 
 
+def test_a_few_reports_are_put_in_words(five_outputs: TableMechanism, tmp_path: Path) -> None:
+    source, path = tmp_path / "low.parquet", tmp_path / "few.parquet"
+    pq.write_table(pa.table({"minutes": [0.0] * 30}), source)
+    frames.privatize_files(source, path, "minutes", mechanism=five_outputs, bounds=(0, 180), seed=1)
+    told = run(path, "--bins", 2).output
+    assert "Note: the mean's estimate lies outside the bounds" in told
+    assert "one forged report could move the mean by" in told
+
+
 @pytest.mark.parametrize("method", ["gp", "em", "ems", "mle"])
 def test_methods(reports: Path, method: str) -> None:
     arguments = ("--column", "minutes", "--method", method, "--bins", "32", "--level", "0.9")

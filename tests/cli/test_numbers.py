@@ -20,6 +20,15 @@ def test_a_number_alone_keeps_its_own_digits(value: float) -> None:
     assert abs(float(show(value).replace(",", "")) - value) <= max(0.051 * abs(value), 0.0)
 
 
+def test_no_zero_is_negative() -> None:
+    assert (show(-0.3, 30.0), show(-0.0), show(-0.0004, 0.5), show(-1e-12, 1e-9)) == (
+        "0",
+        "0",
+        "0.00",
+        "0",
+    )
+
+
 def test_what_has_no_scale_is_printed_as_it_is() -> None:
     assert show(0.0) == "0"
     assert show(1.5, 0.0) == "1.5"

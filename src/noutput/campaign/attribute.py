@@ -46,8 +46,9 @@ class Attribute:
         check_text("unit", self.unit, 0, 64)
         lower = _checks.finite("lower", self.lower) + 0.0
         upper = _checks.finite("upper", self.upper) + 0.0
-        if not lower < upper or upper - lower == math.inf:
+        if not lower < upper:
             raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
+        _checks.apart("bounds", lower, upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
 

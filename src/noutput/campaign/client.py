@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
 from noutput.campaign.text import format_instant
-from noutput.errors import InvalidArgumentError, NoutputError, PrivacyError
+from noutput.errors import InvalidArgumentError, PrivacyError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
@@ -102,7 +102,7 @@ class Client:
         """
         try:
             return self._answer(values)
-        except NoutputError as error:
+        except Exception as error:  # noqa: BLE001 (frames of any error hold the value)
             failure = _without_frames(error)
         del values
         raise failure
@@ -148,7 +148,7 @@ def draw_report(campaign: Campaign, values: float | Mapping[str, float]) -> Repo
     """
     try:
         return _draw(campaign, _units(campaign, values))
-    except NoutputError as error:
+    except Exception as error:  # noqa: BLE001 (frames of any error hold the value)
         failure = _without_frames(error)
     del values
     raise failure
@@ -162,7 +162,7 @@ def _above_policy(campaign: Campaign, policy: Policy, error: PrivacyError) -> Pr
     )
 
 
-def _without_frames(error: NoutputError) -> NoutputError:
+def _without_frames(error: Exception) -> Exception:
     """Cut the tracebacks off an error and its causes: their frames hold the value.
 
     Contexts that are no causes are left alone: they belong to whoever called.

@@ -145,8 +145,10 @@ def _connection(kind: type[_Connection], request: Any, host: str, **options: Any
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Leaves a redirect to the caller, who refuses it: a report goes where the person said."""
 
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    def http_error_302(self, *_: Any, **__: Any) -> Any:
+        return None  # before the new address is read, which may be none
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 _OPENER = urllib.request.build_opener(_NoRedirect, _Plain, _Secure)

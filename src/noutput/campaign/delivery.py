@@ -209,7 +209,8 @@ def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: 
         except DeliveryError:
             raise
         except (OSError, http.client.HTTPException) as error:
-            failure = DeliveryError(f"no answer from {url}: {getattr(error, 'reason', error)}")
+            why = _shown(str(getattr(error, "reason", error)), 200)
+            failure = DeliveryError(f"no answer from {url}: {why}")
         if attempt + 1 < route.attempts:
             ceiling = min(_FIRST_WAIT * 2.0**attempt, _LONGEST_WAIT)
             route.sleep(secrets.SystemRandom().uniform(0.0, ceiling) if wait is None else wait)
@@ -224,6 +225,8 @@ def _read(response: http.client.HTTPResponse, most: int) -> bytes:
         length += len(piece)
         if length > most:
             raise DeliveryError(f"the server sent more than {most} bytes")
+    if response.length:  # what is missing of the announced length
+        raise http.client.IncompleteRead(b"", response.length)
     return b"".join(pieces)
 
 
@@ -237,10 +240,14 @@ def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
     except (DeliveryError, OSError, http.client.HTTPException):
         found = {}
     problem = found.get("type")
-    words = str(found.get("detail") or found.get("title") or refusal.reason)[:500]
-    shown = "".join(letter for letter in words if letter.isprintable())  # it may reach a terminal
-    message = f"the server refused with status {status}: {shown}"
+    words = _shown(str(found.get("detail") or found.get("title") or refusal.reason), 500)
+    message = f"the server refused with status {status}: {words}"
     return DeliveryError(message, status, problem if isinstance(problem, str) else None)
+
+
+def _shown(words: str, most: int) -> str:
+    """Return what a server says without anything that a terminal would obey."""
+    return "".join(letter for letter in words[:most] if letter.isprintable())
 
 
 def _object(answer: bytes) -> dict[str, Any]:

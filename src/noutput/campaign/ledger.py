@@ -81,10 +81,9 @@ class Ledger:
     >>> ledger.close()
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        if path is not None and os.fspath(path) == ":memory:":
-            rule = "be a file, or None for a ledger that is kept in memory"
-            raise InvalidArgumentError("path", rule, ":memory:")
+    def __init__(self, path: str | bytes | os.PathLike[str] | None) -> None:
+        if path is not None:
+            path = _checked(path)
         self._lock = threading.Lock()
         self._process = os.getpid()
         # absolute, so that no name of a file has a meaning of its own for SQLite
@@ -236,6 +235,18 @@ class Ledger:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _checked(path: object) -> str:
+    """Return the path of a file as text."""
+    try:
+        name = os.fsdecode(path)  # type: ignore[arg-type]  # what it refuses is no path
+    except TypeError:
+        name = ""
+    if name in ("", ":memory:") or "\0" in name:
+        rule = "be a file, or None for a ledger that is kept in memory"
+        raise InvalidArgumentError("path", rule, path)
+    return name
 
 
 def _create(name: str) -> None:

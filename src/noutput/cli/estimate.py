@@ -154,6 +154,11 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
             f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
             f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
         )
+    if not bounds.lower <= summary.mean.value <= bounds.upper:
+        click.echo(
+            "Note: the mean's estimate lies outside the bounds, as chance has it with few reports: "
+            "only so is it right on average. Its interval keeps to the bounds."
+        )
     click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
     edges = summary.distribution.edges.tolist()
     if len(edges) > MOST_BARS + 1:

@@ -31,7 +31,8 @@ def forged_text(found: Summary) -> str:
     p = found.goodness
     if p < SUSPICIOUS:
         return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
-    return f"no sign of them (p = {p:.2g}); 1% could move the mean by {show(found.forgery)}"
+    some = "1%" if found.forged > 1 else "one forged report"
+    return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(found.forgery)}"
 
 
 def document(found: Summary) -> dict[str, object]:

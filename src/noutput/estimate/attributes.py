@@ -181,8 +181,10 @@ def estimate_means(
     return AttributeMeans(tuple(found))
 
 
-def _units(bounds: IntervalLike | Sequence[IntervalLike], count: int) -> list[Interval]:
+def _units(bounds: object, count: int) -> list[Interval]:
     """Return one Interval per attribute, of bounds for all of them or for each."""
+    if isinstance(bounds, np.ndarray) and bounds.ndim > 1:
+        bounds = list(bounds)
     several = isinstance(bounds, Sequence) and not all(isinstance(end, Real) for end in bounds)
     if not several:
         return [as_interval(bounds)] * count

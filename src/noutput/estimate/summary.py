@@ -114,9 +114,14 @@ class Summary:
         return self.distribution.p_value
 
     @property
+    def forged(self) -> int:
+        """One in a hundred reports, at least one."""
+        return max(1, self.mean_estimate.n_reports // 100)
+
+    @property
     def forgery(self) -> float:
-        """How far the mean can have been moved if one in a hundred reports is forged."""
-        return self.mean_estimate.poisoning_bound(self.mean_estimate.n_reports // 100)
+        """How far the mean can have been moved if so many reports are forged."""
+        return self.mean_estimate.poisoning_bound(self.forged)
 
 
 def summarize(

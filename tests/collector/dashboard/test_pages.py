@@ -155,6 +155,18 @@ def test_so_many_more_reports_are_enough_with_several_questions(
     assert (high - low) / 2.0 == pytest.approx(float(target), rel=0.05)
 
 
+@pytest.mark.parametrize(("more", "said"), [(0.2, "1 more report"), (43.5, "44 more reports")])
+def test_reports_are_whole(service: Service, more: float, said: str) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    campaign = dataclasses.replace(campaign, attributes=campaign.attributes[:1])
+    service.create(campaign)
+    fill(service, campaign, 300)
+    low, high = service.call("GET", f"{PAGE}/estimates").json()["attributes"][0]["mean"]["interval"]
+    target = (high - low) / 2.0 / ((300 + more) / 300) ** 0.5
+    text = read(get(service, f"{PAGE}?target={target!r}")).text
+    assert f"It takes about {said}" in text
+
+
 def test_one_question_needs_no_explanation(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     campaign = dataclasses.replace(campaign, attributes=campaign.attributes[:1])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttributeView", "attribute_view", "draw"]
 
+_MANY = 1_000.0  # from here on, estimated numbers are written to three digits
 _PEOPLE = 1e10  # more than live on Earth
 _SCORE = NormalDist().inv_cdf(0.975)  # half the width of a 95% interval, in standard errors
 _QUANTILES = {
@@ -178,7 +179,8 @@ def _goal(
         return "This is reached."
     if together > _PEOPLE:
         return "It takes more reports than there are people."
-    needed = f"about {words.count(together)} more reports"
+    most = words.count(together if together >= _MANY else math.ceil(together))
+    needed = f"about {most} more report{'' if most == '1' else 's'}"
     if questions > 1:
         needed += f", as each answers one of {questions} questions"
     if not entry.is_open(now):
