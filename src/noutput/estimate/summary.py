@@ -16,7 +16,7 @@ from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import ends
 
 if TYPE_CHECKING:
-    from noutput.estimate.channel import Array
+    from noutput.estimate.counts import Array
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
