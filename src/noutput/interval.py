@@ -14,7 +14,7 @@ from noutput.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["UNIT", "Interval", "IntervalLike", "as_interval"]
+__all__ = ["UNIT", "Interval", "IntervalLike", "as_interval", "scale_to_unit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +72,18 @@ class Interval:
                     float(numbers.flat[bad[0]]),
                 )
             numbers = np.clip(numbers, self.lower, self.upper)
-        return self.scale(numbers)
-
-    def scale(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map floats that are known to lie in this interval to [-1, 1]."""
-        unit = (numbers - self.lower) / self.half_width - 1.0
-        result: NDArray[np.float64] = np.clip(unit, -1.0, 1.0)
-        return result
+        return scale_to_unit(numbers, self)
 
     def from_unit(self, value: float) -> float:
         """Map a number of [-1, 1] to this interval (numbers outside go beyond its ends)."""
         return self.lower + (value + 1.0) * self.half_width
+
+
+def scale_to_unit(numbers: NDArray[np.float64], interval: Interval) -> NDArray[np.float64]:
+    """Map floats that are known to lie in the interval to [-1, 1]."""
+    unit = (numbers - interval.lower) / interval.half_width - 1.0
+    result: NDArray[np.float64] = np.clip(unit, -1.0, 1.0)
+    return result
 
 
 UNIT = Interval(-1.0, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from noutput.errors import InvalidArgumentError
 from noutput.frames.packages import pa
-from noutput.interval import UNIT, Interval
+from noutput.interval import UNIT, Interval, scale_to_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def unit_numbers(
     elif numbers.size:
         _check_range(column, numbers, interval, place)
     if interval != UNIT:
-        numbers = interval.scale(numbers)
+        numbers = scale_to_unit(numbers, interval)
     return numbers, missing if any_missing else None
 
 
