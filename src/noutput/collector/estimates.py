@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Store
 
 __all__ = ["AttributeEstimates", "CampaignEstimates", "Estimates"]
@@ -88,7 +88,7 @@ class Estimates:
         self._answers: OrderedDict[tuple[int, str, int, float], _Answer] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, entry: Entry, bins: int, level: float) -> CampaignEstimates:
+    def get(self, entry: KnownCampaign, bins: int, level: float) -> CampaignEstimates:
         """Return the estimates of a campaign."""
         name = (entry.key, entry.state(self._clock()), bins, level)
         with self._lock:
@@ -106,7 +106,9 @@ class Estimates:
         finally:
             answer.lock.release()
 
-    def _refresh(self, answer: _Answer, entry: Entry, bins: int, level: float) -> CampaignEstimates:
+    def _refresh(
+        self, answer: _Answer, entry: KnownCampaign, bins: int, level: float
+    ) -> CampaignEstimates:
         start = time.monotonic()
         found = answer.found
         if found is not None and start < answer.until:
@@ -122,7 +124,7 @@ class Estimates:
 
 
 def _compute(
-    entry: Entry, counts: dict[int, int], bins: int, level: float, now: datetime
+    entry: KnownCampaign, counts: dict[int, int], bins: int, level: float, now: datetime
 ) -> CampaignEstimates:
     attributes = []
     for each, tally in zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True):

@@ -15,7 +15,7 @@ from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
-from noutput.collector.store.directory import Directory, Entry
+from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Services:
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics)
         put(self, "recorder", recorder)
 
-    async def entry(self, campaign_id: str) -> Entry:
+    async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.
 
         Raises

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from noutput.designs.catalog import lower_bound
 
 if TYPE_CHECKING:
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Privacy", "privacy"]
@@ -38,7 +38,7 @@ class Privacy:
     gap: float | None
 
 
-def privacy(entry: Entry) -> Privacy:
+def privacy(entry: KnownCampaign) -> Privacy:
     """Return the promise of a campaign; the first call for a table may take a second."""
     mechanism = entry.mechanism
     return Privacy(

@@ -29,7 +29,7 @@ from noutput.collector.http.problems import ProblemError
 if TYPE_CHECKING:
     from noutput.collector.estimates import CampaignEstimates
     from noutput.collector.services import Services
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import TokenRow
 
 __all__ = ["campaign_page", "router"]
@@ -61,7 +61,7 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
 
 
 async def campaign_page(
-    request: Request, services: Services, entry: Entry, token: TokenRow | None
+    request: Request, services: Services, entry: KnownCampaign, token: TokenRow | None
 ) -> Response:
     """Return the page of a campaign: all of it, or what everybody may see."""
     path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -94,14 +94,14 @@ async def campaign_page(
     return await run_in_threadpool(render)
 
 
-async def _estimates(services: Services, entry: Entry, place: int = 0) -> CampaignEstimates:
+async def _estimates(services: Services, entry: KnownCampaign, place: int = 0) -> CampaignEstimates:
     """Return the estimates in bins of which four together have a round width for an attribute."""
     attribute = entry.campaign.attributes[place]
     bins = 4 * round_bins(attribute.lower, attribute.upper)
     return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
 
 
-def _place(request: Request, entry: Entry) -> int:
+def _place(request: Request, entry: KnownCampaign) -> int:
     name = request.query_params.get("attribute")
     if name is None:
         return 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from noutput.campaign.attribute import Attribute
     from noutput.collector.estimates import AttributeEstimates
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Milestone
     from noutput.estimate.summary import Summary
 
@@ -95,7 +95,7 @@ class AttributeView:
 
 
 def attribute_view(
-    entry: Entry,
+    entry: KnownCampaign,
     estimate: AttributeEstimates,
     milestones: Sequence[Milestone],
     counted: int,
@@ -107,7 +107,7 @@ def attribute_view(
 
     Parameters
     ----------
-    entry : Entry
+    entry : KnownCampaign
     estimate : AttributeEstimates
     milestones : sequence of Milestone
         Of this attribute.
@@ -170,7 +170,12 @@ def _figures(found: Summary) -> list[tuple[str, ...]]:
 
 
 def _goal(
-    entry: Entry, half: float, reports: int, target: float, rate: float | None, now: datetime
+    entry: KnownCampaign,
+    half: float,
+    reports: int,
+    target: float,
+    rate: float | None,
+    now: datetime,
 ) -> str:
     found = outlook(half, reports, target, rate)
     questions = len(entry.campaign.attributes)

@@ -14,7 +14,7 @@ from noutput.collector.services import Services
 from noutput.collector.store.interface import TokenRow
 
 if TYPE_CHECKING:
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
 
 __all__ = [
     "COOKIE", "Admin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_reader", "may_read",
@@ -79,7 +79,7 @@ def _admin(token: MaybeToken) -> TokenRow:
 Admin = Annotated[TokenRow, Depends(_admin)]
 
 
-def may_read(token: TokenRow | None, entry: Entry) -> bool:
+def may_read(token: TokenRow | None, entry: KnownCampaign) -> bool:
     """Say whether the holder of a token may read the estimates of a campaign."""
     if entry.campaign.public:
         return True
@@ -88,7 +88,7 @@ def may_read(token: TokenRow | None, entry: Entry) -> bool:
     )
 
 
-def check_reader(token: TokenRow | None, entry: Entry) -> None:
+def check_reader(token: TokenRow | None, entry: KnownCampaign) -> None:
     """Raise where `may_read` is false."""
     if may_read(token, entry):
         return

@@ -31,7 +31,7 @@ from noutput.collector.metrics import METRICS_TYPE
 
 if TYPE_CHECKING:
     from noutput.collector.services import Services
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["router", "summarize"]
 
@@ -52,7 +52,7 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     )
 
 
-def summarize(services: Services, entry: Entry, reports: int) -> CampaignSummary:
+def summarize(services: Services, entry: KnownCampaign, reports: int) -> CampaignSummary:
     """Return what a list says about a campaign."""
     campaign = entry.campaign
     return CampaignSummary(

@@ -18,7 +18,7 @@ from noutput.interval import Interval
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
-    from noutput.collector.store.directory import Directory, Entry
+    from noutput.collector.store.directory import Directory, KnownCampaign
     from noutput.tally import Tally
 
 __all__ = ["LEVEL", "Recorder"]
@@ -103,7 +103,7 @@ class Recorder:
                     self._looked[entry.key] = total
                     self._note(entry)
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: KnownCampaign) -> None:
         found = entry.layout.tallies(self._store.counts(entry.key))
         if not self._due(entry, found):
             return
@@ -122,7 +122,7 @@ class Recorder:
         for each in milestones:
             self._last[entry.key, each.attribute] = each.reports
 
-    def _due(self, entry: Entry, found: list[Tally]) -> list[int]:
+    def _due(self, entry: KnownCampaign, found: list[Tally]) -> list[int]:
         """Return the places of the attributes whose reports have grown enough."""
         return [
             place

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from noutput.collector.services import Services
-    from noutput.collector.store.directory import Entry
+    from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["ReportsRoute"]
 
@@ -105,5 +105,5 @@ def _media(headers: list[tuple[bytes, bytes]]) -> bytes:
     return b""
 
 
-def _not_open(entry: Entry) -> ProblemError:
+def _not_open(entry: KnownCampaign) -> ProblemError:
     return ProblemError("campaign-not-open", f"{entry.campaign.id!r} is not open now")

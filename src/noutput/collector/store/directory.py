@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from noutput.collector.store.interface import CampaignRow, Store
 
-__all__ = ["Directory", "Entry", "State"]
+__all__ = ["Directory", "KnownCampaign", "State"]
 
 State: TypeAlias = Literal["upcoming", "open", "closed"]
 
@@ -30,7 +30,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownCampaign:
     """A campaign and what the database says about it."""
 
     key: int
@@ -72,11 +72,11 @@ class Directory:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._entries: dict[str, tuple[float, Entry]] = {}
+        self._entries: dict[str, tuple[float, KnownCampaign]] = {}
         self._missing: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def peek(self, campaign_id: str) -> Entry | None:
+    def peek(self, campaign_id: str) -> KnownCampaign | None:
         """Return a campaign without the database, or None where it should be looked up.
 
         Of many that ask for what was looked up a second ago, one is told to look again.
@@ -97,7 +97,7 @@ class Directory:
         since = self._missing.get(campaign_id)
         return since is not None and self._clock() - since < _FRESH_SECONDS
 
-    def find(self, campaign_id: str) -> Entry | None:
+    def find(self, campaign_id: str) -> KnownCampaign | None:
         """Look a campaign up in the database."""
         if not _ID.fullmatch(campaign_id):
             return None
@@ -111,16 +111,16 @@ class Directory:
             self._missing[campaign_id] = self._clock()
         return None
 
-    def all(self) -> list[Entry]:
+    def all(self) -> list[KnownCampaign]:
         """Return all campaigns."""
         return [self.take(row) for row in self._store.campaigns()]
 
-    def known(self) -> list[Entry]:
+    def known(self) -> list[KnownCampaign]:
         """Return the campaigns that this process has looked up, without the database."""
         with self._lock:
             return [entry for _, entry in self._entries.values()]
 
-    def take(self, row: CampaignRow) -> Entry:
+    def take(self, row: CampaignRow) -> KnownCampaign:
         """Return the entry of a row; its document is read again only if it is another one."""
         closed = None if row.closed is None else parse_instant("closed", row.closed)
         _, known = self._entries.get(row.id, (0.0, None))
@@ -130,7 +130,7 @@ class Directory:
                 known.campaign if known is not None and same else Campaign.from_json(row.document)
             )
             created = parse_instant("created", row.created)
-            known = Entry(row.key, campaign, row.document.encode(), created, closed)
+            known = KnownCampaign(row.key, campaign, row.document.encode(), created, closed)
         with self._lock:
             self._missing.pop(row.id, None)
             self._entries[row.id] = self._clock(), known
