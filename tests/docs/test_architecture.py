@@ -18,8 +18,8 @@ NAMES = sorted(set(re.findall(r"`(noutput(?:\.\w+)+)`", TEXT)))
 
 # What a module imports when it runs, and also what it imports for its types only: an object of
 # such a class is handed to it.
-RUNS = grimp.build_graph("noutput", exclude_type_checking_imports=True)
-NAMES_TYPES = grimp.build_graph("noutput")
+RUNS = grimp.build_graph("noutput", exclude_type_checking_imports=True, cache_dir=None)
+NAMES_TYPES = grimp.build_graph("noutput", cache_dir=None)
 
 
 def uses(caller: str, module: str) -> bool:
