@@ -78,7 +78,7 @@ def layers() -> list[list[str]]:
     """Return the names of the layers that `make layers` checks, the highest first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (rows,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    (rows,) = [each["layers"] for each in contracts if each["name"] == "Imports go one way"]
     return [[name.strip().removeprefix("noutput.") for name in row.split("|")] for row in rows]
 
 
