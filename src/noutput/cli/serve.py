@@ -22,7 +22,7 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--rate", type=click.FloatRange(0), default=100.0, show_default=True,
-    help="Requests a second of one client; 0 for no limit.",
+    help="Requests per second of one client; 0 for no limit.",
 )  # fmt: skip
 @click.option(
     "--burst", type=click.IntRange(1), default=200, show_default=True,

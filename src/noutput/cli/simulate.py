@@ -23,7 +23,7 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
 )  # fmt: skip
 @click.option(
     "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
-    help="Reports a request.",
+    help="Reports per request.",
 )  # fmt: skip
 def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.

@@ -1,4 +1,4 @@
-"""Tidy results: one row a dataset, mechanism, estimator and epsilon."""
+"""Tidy results: one row per dataset, mechanism, estimator and epsilon."""
 
 from __future__ import annotations
 

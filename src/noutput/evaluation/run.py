@@ -53,7 +53,7 @@ class Outcome:
     bounds : dict
         A lower bound of the worst-case variance for every epsilon of the second figure.
     measures : dict
-        For every cell and measure, one number a run, in their order.
+        For every cell and measure, one number per run, in their order.
     commits : set of str
         Which commits computed them.
     """
