@@ -1,4 +1,4 @@
-"""The command line: one module a verb, each loaded when it is called."""
+"""The command line: one module per verb, each loaded when it is called."""
 
 from __future__ import annotations
 

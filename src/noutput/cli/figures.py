@@ -135,7 +135,7 @@ def _draw_example(axes: Axes, mechanism: TableMechanism) -> None:
 def draw_variances(
     epsilons: NDArray[np.float64], curves: Mapping[str, Sequence[float]], path: Path
 ) -> None:
-    """Draw worst-case variances over epsilon, one curve a mechanism (paper, Figure 2)."""
+    """Draw worst-case variances over epsilon, one curve per mechanism (paper, Figure 2)."""
     figure = new_figure(7.0, 4.5)
     axes = figure.subplots()
     styles = ("-", "--", "-.", ":")

@@ -197,7 +197,7 @@ def _panels(
     *,
     logarithmic: bool = True,
 ) -> Figure:
-    """Draw one panel a dataset, under one legend."""
+    """Draw one panel per dataset, under one legend."""
     names = found.scenario.datasets
     columns = min(2, len(names))
     lines = -(-len(names) // columns)

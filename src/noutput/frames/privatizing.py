@@ -73,7 +73,7 @@ def privatize(
         Draw one of the columns at random for every row and report that one alone.
     layout : {"wide", "long"}
         Wide: one column of reports for each column, named by `report_name`. Long: the columns
-        ``attribute`` and ``report__...``, one row a report.
+        ``attribute`` and ``report__...``, one row per report.
     seed : int, optional
         For reproducible simulation: the same seed gives the same reports in every engine whose
         rows have an order. Spark refuses it.
