@@ -76,7 +76,7 @@ def import_changed(export: dict[str, bytes], change: dict[str, Any], folder: Pat
     ("change", "rule"),
     [
         ({"extra": 1}, "have the keys"),
-        ({"counts": []}, "have the keys"),
+        ({"counts": []}, "be a JSON object"),
         ({"counts": {"0": -1}}, "be whole numbers, none negative"),
         ({"counts": {"0": True}}, "be whole numbers, none negative"),
     ],

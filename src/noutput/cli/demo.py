@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, round_edges, show
+from noutput.cli import options
 from noutput.cli.histogram import MARK, draw_bars, encodable
 from noutput.cli.progress import delayed_progress
 from noutput.cli.summary import QUARTILES, forged_text, named_figures
@@ -50,10 +51,7 @@ _RATE = 25  # people who report per second, before the demo starts and while it 
     "--serve/--no-serve", default=None,
     help="Whether to keep the dashboard open until Ctrl-C [default: in a terminal].",
 )  # fmt: skip
-@click.option(
-    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Draw the distribution (PNG, SVG or PDF).",
-)  # fmt: skip
+@options.plot("the distribution")
 def command(
     people: int, epsilon: float, seed: int, port: int, serve: bool | None, plot_path: Path | None
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import MOST_BARS, round_edges
+from noutput.cli import options
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars
 from noutput.cli.summary import document, forged_text, named_figures
@@ -39,10 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Level of all intervals."
 )
-@click.option(
-    "--plot", "plot_path", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Draw the distribution (PNG, SVG or PDF).",
-)  # fmt: skip
+@options.plot("the distribution")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
