@@ -51,7 +51,7 @@ def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | No
 
     Guarantees
     ----------
-    Addresses, user agents and other heads of requests are neither stored nor logged. Of a
+    Addresses, user agents and other headers of requests are neither stored nor logged. Of a
     report, its id and one more in a count are kept.
     """
     services = Services(store, clock, limits or Limits())

@@ -1,4 +1,4 @@
-"""What time it is; tests put another clock in its place."""
+"""Clock of the collector; tests put another in its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Access control: which token may do what."""
 
 from __future__ import annotations
 

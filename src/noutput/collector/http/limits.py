@@ -1,4 +1,4 @@
-"""How much a client may ask for, and how long it may take."""
+"""Limits of requests and bodies, and the rate limiter."""
 
 from __future__ import annotations
 

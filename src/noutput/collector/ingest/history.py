@@ -1,4 +1,4 @@
-"""How the estimates became sharper: a note whenever the reports have grown by a tenth."""
+"""Milestones: the mean and its interval, noted whenever the reports have grown by a tenth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one route that is called by everybody: plain ASGI, no framework in the way."""
+"""Reports route, which everybody calls: plain ASGI, no framework in the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector asks of its database."""
+"""Store interface: what a collector asks of its database."""
 
 from __future__ import annotations
 

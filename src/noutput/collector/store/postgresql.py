@@ -1,4 +1,4 @@
-"""For production: several collector processes on one PostgreSQL."""
+"""PostgreSQL store, for production: several collector processes on one database."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ id_runs = Table(
     sqlite_autoincrement=True,
 )  # fmt: skip
 
-# PostgreSQL: one row an id, found by its index. No foreign key: it would be looked up for every
+# PostgreSQL: one row per id, found by its index. No foreign key: it would be looked up for every
 # row, and the campaign's own row is locked anyway while its reports are counted.
 report_ids = Table(
     "report_ids", _metadata,
@@ -84,7 +84,7 @@ tokens = Table(
     Column("created", Text, nullable=False),
 )  # fmt: skip
 
-# What was known when: a few hundred rows a campaign, see `noutput.collector.ingest.history`.
+# What was known when: a few hundred rows per campaign, see `noutput.collector.ingest.history`.
 history = Table(
     "history", _metadata,
     Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),

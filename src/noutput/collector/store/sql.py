@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL have in common."""
+"""SQL store: what SQLite and PostgreSQL have in common."""
 
 from __future__ import annotations
 

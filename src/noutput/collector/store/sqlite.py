@@ -1,4 +1,4 @@
-"""The embedded default: one file, one writer at a time, thousands of reports a commit."""
+"""SQLite store, the embedded default: one file, one writer, thousands of reports per commit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SqliteStore(SqlStore):
 
     Notes
     -----
-    The ids that one commit counted are one sorted row of `id_runs`: 16 bytes a report, written
+    The ids that one commit counted are one sorted row of `id_runs`: 16 bytes per report, written
     in sequence, where an index over random ids would touch a page for every report. Which ids
     are known is asked of an `IdSet` in memory. Inside every writing transaction it first takes
     in all rows that it has not seen, so it is right after a crash and where another process
