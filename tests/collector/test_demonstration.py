@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -31,8 +32,9 @@ def test_people_arrive_over_time(tmp_path: Path, rng: np.random.Generator) -> No
     assert instants == sorted(instants)
     assert instants[-1] - instants[0] > timedelta(seconds=0.9 * behind)
     assert all(earlier.reports < later.reports for earlier, later in pairwise(notes))
-    widths = [each.high - each.low for each in notes]
-    assert widths[-1] < widths[0] / 5.0
+    # the first intervals may be cut at the bounds, so only the last one has a width that is known
+    error = math.sqrt((mechanism.worst_variance() + 1.0) / 2_000) * 90.0
+    assert notes[-1].high - notes[-1].low < 5.0 * error
 
 
 def test_two_people_arrive(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
     with pytest.raises(InvalidArgumentError, match="each"):
         no.estimate_means(five_outputs, tallies, each=3)
     uneven = [tallies[0], no.Tally(five_outputs.fingerprint, (1, 1, 0, 0, 0))]
-    with pytest.raises(InvalidArgumentError, match="one report a person"):
+    with pytest.raises(InvalidArgumentError, match="one report per person"):
         no.estimate_means(five_outputs, uneven, each=2)
     with pytest.raises(InvalidArgumentError, match="level"):
         no.estimate_means(five_outputs, tallies).interval(1.5)

@@ -12,7 +12,7 @@ from noutput.evaluation.comparison import limit
 from noutput.evaluation.datasets import Dataset, load
 from noutput.evaluation.document import Block, Heading, Items, Table, Text, to_html
 from noutput.evaluation.results import Results, Row
-from noutput.evaluation.run import Outcome
+from noutput.evaluation.run import FinishedRun
 from noutput.evaluation.scenarios import FULL, make
 from noutput.evaluation.verdicts import FAILS, HOLDS, PART, UNDECIDED, UNTESTED
 from tests.end_to_end.browser import PHONE, chromium
@@ -78,7 +78,7 @@ def texts(blocks: list[Block]) -> str:
 def test_the_size_of_the_numerical_designs_is_told() -> None:
     names = ("numerical-worst", "numerical-average")
     mechanisms = {(name, 2.0): make(name, 2.0) for name in names}
-    outcome = Outcome(small("mean", mechanisms=names), {}, mechanisms, {}, {}, frozenset())
+    outcome = FinishedRun(small("mean", mechanisms=names), {}, mechanisms, {}, {}, frozenset())
     blocks = list(report._sizes(outcome))
     assert "also where the average is minimized" in texts(blocks)
     assert isinstance(blocks[1], Table)

@@ -12,7 +12,7 @@ import pytest
 
 from noutput.evaluation import code, results, run, units
 from noutput.evaluation.datasets import load
-from noutput.evaluation.run import Outcome, Stopped, execute
+from noutput.evaluation.run import FinishedRun, Stopped, execute
 from noutput.evaluation.scenarios import make
 from noutput.evaluation.units import Unit
 from noutput.evaluation.work import Measures
@@ -22,26 +22,28 @@ COLLECTED = ("mean", "distribution", "variance")
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FinishedRun]:
     path = tmp_path_factory.mktemp("reference") / "units.jsonl"
     return path, execute(small(*COLLECTED), path, jobs=1)
 
 
-def csv(outcome: Outcome, folder: Path) -> bytes:
+def csv(outcome: FinishedRun, folder: Path) -> bytes:
     rows = results.tidy(outcome).rows
     assert rows
     results.write_rows(folder / "all.csv", outcome.scenario, rows)
     return (folder / "all.csv").read_bytes()
 
 
-def test_two_processes_give_the_same_bytes(reference: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_two_processes_give_the_same_bytes(
+    reference: tuple[Path, FinishedRun], tmp_path: Path
+) -> None:
     other = execute(small(*COLLECTED), tmp_path / "units.jsonl", jobs=2)
     assert csv(other, tmp_path) == csv(reference[1], tmp_path)
     assert (tmp_path / "units.jsonl").read_bytes() == reference[0].read_bytes()
 
 
 def test_an_interrupted_run_continues_with_the_same_bytes(
-    reference: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reference: tuple[Path, FinishedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "units.jsonl"
 
@@ -75,7 +77,7 @@ def count_units(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_another_mechanism_computes_its_own_cells_only(
-    reference: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reference: tuple[Path, FinishedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "units.jsonl"
     path.write_bytes(reference[0].read_bytes())
@@ -125,7 +127,10 @@ def test_another_constant_is_another_unit(
 
 @pytest.mark.parametrize("module", ["noutput.estimate.em", "noutput.mechanisms.kernel"])
 def test_changed_code_is_computed_again(
-    reference: tuple[Path, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+    reference: tuple[Path, FinishedRun],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
 ) -> None:
     """A constant of the estimators or of the mechanisms is changed, and all units are new."""
     path = tmp_path / "units.jsonl"
@@ -144,7 +149,7 @@ def test_changed_code_is_computed_again(
     assert path.read_bytes().count(b"\n") == 16  # the old ones stay, for whoever goes back
 
 
-def test_a_stored_unit_says_what_it_follows_from(reference: tuple[Path, Outcome]) -> None:
+def test_a_stored_unit_says_what_it_follows_from(reference: tuple[Path, FinishedRun]) -> None:
     records = [json.loads(line) for line in reference[0].read_text().splitlines()]
     for record in records:
         facts = record["facts"]

@@ -175,7 +175,7 @@ def estimate_means(
     for index, (tally, unit) in enumerate(zip(tallies, units, strict=True)):
         check_tally(mechanism, tally, mechanism.n_outputs)
         if tally.total > people:
-            rule = f"have at most one report a person ({people})"
+            rule = f"have at most one report per person ({people})"
             raise InvalidArgumentError(f"tallies[{index}]", rule, tally.total)
         found.append(estimate_mean(mechanism, tally, unit, people=people))
     return AttributeMeans(tuple(found))

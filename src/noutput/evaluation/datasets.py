@@ -60,7 +60,7 @@ _LEFT_OUT: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Dataset:
-    """Numbers of many people, one column an attribute, every column scaled to [-1, 1].
+    """Numbers of many people, one column per attribute, every column scaled to [-1, 1].
 
     Parameters
     ----------

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from noutput.evaluation import results, tables
 from noutput.evaluation.provenance import commit, versions
-from noutput.evaluation.report import Report, compose
+from noutput.evaluation.report import PaperReport, compose
 from noutput.evaluation.scenarios import command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noutput.evaluation.run import Outcome
+    from noutput.evaluation.run import FinishedRun
 
 __all__ = ["publish"]
 
 
-def publish(outcome: Outcome, folder: Path) -> Report:
+def publish(outcome: FinishedRun, folder: Path) -> PaperReport:
     """Write CSV files, figures, REPORT.md, index.html and metadata.json into a folder."""
     from noutput.evaluation import figures
 
@@ -39,7 +39,7 @@ def publish(outcome: Outcome, folder: Path) -> Report:
     return report
 
 
-def _write_metadata(outcome: Outcome, folder: Path) -> None:
+def _write_metadata(outcome: FinishedRun, folder: Path) -> None:
     """Write what made the results; unlike the tables, it may differ between equal results."""
     scenario = outcome.scenario
     found = {

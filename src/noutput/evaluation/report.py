@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from noutput.evaluation.datasets import Dataset
     from noutput.evaluation.figures import Drawing
     from noutput.evaluation.results import Results, Row
-    from noutput.evaluation.run import Outcome
-    from noutput.evaluation.tables import Table as Numbers
+    from noutput.evaluation.run import FinishedRun
+    from noutput.evaluation.tables import NumberTable
     from noutput.evaluation.verdicts import Finding
 
-__all__ = ["Report", "compose"]
+__all__ = ["PaperReport", "compose"]
 
 _TITLE = "The paper's evaluation, reproduced"
 
 
 @dataclass(frozen=True)
-class Report:
+class PaperReport:
     """A report that can be read as Markdown or HTML."""
 
     blocks: tuple[Block, ...]
@@ -65,8 +65,11 @@ class Report:
 
 
 def compose(
-    found: Results, tables: dict[str, Numbers], outcome: Outcome, drawings: Iterable[Drawing]
-) -> Report:
+    found: Results,
+    tables: dict[str, NumberTable],
+    outcome: FinishedRun,
+    drawings: Iterable[Drawing],
+) -> PaperReport:
     """Write the report of a scenario."""
     findings = tuple(claims.check(found))
     blocks: list[Block] = [Heading(1, _TITLE), Text(_introduction(found))]
@@ -78,7 +81,7 @@ def compose(
         blocks += _details(name, found, tables, outcome)
     blocks += readings.sections(found)
     blocks += _setting(outcome)
-    return Report(tuple(blocks), findings)
+    return PaperReport(tuple(blocks), findings)
 
 
 def _introduction(found: Results) -> str:
@@ -124,7 +127,7 @@ def _counted(verdict: str, count: int) -> str:
 
 
 def _details(
-    name: str, found: Results, tables: dict[str, Numbers], outcome: Outcome
+    name: str, found: Results, tables: dict[str, NumberTable], outcome: FinishedRun
 ) -> Iterator[Block]:
     """Return what stands below the pictures of a figure."""
     if name in tables:
@@ -157,7 +160,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _example(table: Numbers) -> Block:
+def _example(table: NumberTable) -> Block:
     outputs = sorted({row[1] for row in table.rows if isinstance(row[1], float) and row[1] > 0.0})
     listed = " and ".join(f"{output:.3f}" for output in outputs)
     return Text(
@@ -278,7 +281,7 @@ def _value(row: Row) -> str:
     return f"{row.value:.3g} ± {row.standard_error:.1g}"
 
 
-def _setting(outcome: Outcome) -> list[Block]:
+def _setting(outcome: FinishedRun) -> list[Block]:
     blocks: list[Block] = [Heading(2, "How it was made")]
     if outcome.datasets:
         rows = tuple(
@@ -292,7 +295,7 @@ def _setting(outcome: Outcome) -> list[Block]:
     return [*blocks, Items((*_METHOD, f"`{command(outcome.scenario)}`; {made}; {source}"))]
 
 
-def _sizes(outcome: Outcome) -> Iterator[Block]:
+def _sizes(outcome: FinishedRun) -> Iterator[Block]:
     """Say how many outputs the numerical designs have, and why."""
     names = [
         n for n in ("numerical-worst", "numerical-average") if n in outcome.scenario.mechanisms

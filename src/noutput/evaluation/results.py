@@ -16,7 +16,7 @@ from noutput.evaluation.units import WORST_CASE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from noutput.evaluation.run import Outcome
+    from noutput.evaluation.run import FinishedRun
     from noutput.evaluation.scenarios import Scenario
 
 __all__ = ["BINNED", "BOUND", "RAW", "Results", "Row", "tidy", "write_csv"]
@@ -91,7 +91,7 @@ class Results:
         ]
 
 
-def tidy(outcome: Outcome) -> Results:
+def tidy(outcome: FinishedRun) -> Results:
     """Turn what was measured into rows."""
     scenario = outcome.scenario
     rows: list[Row] = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from noutput.evaluation.work import Measures
     from noutput.mechanisms.base import Mechanism
 
-__all__ = ["Outcome", "Stopped", "execute"]
+__all__ = ["FinishedRun", "Stopped", "execute"]
 
 Progress: TypeAlias = Callable[[float], None]
 Mechanisms: TypeAlias = dict[tuple[str, float], "Mechanism"]
@@ -40,7 +40,7 @@ class Stopped(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FinishedRun:
     """Everything that a scenario produced.
 
     Parameters
@@ -72,7 +72,7 @@ def execute(
     jobs: int = 1,
     progress: Progress = lambda _share: None,
     warn: Callable[[str], None] = lambda _text: None,
-) -> Outcome:
+) -> FinishedRun:
     """Compute what the file lacks, and return everything.
 
     Parameters
@@ -121,7 +121,7 @@ def execute(
             done += seconds[unit]
             progress(done / sum(seconds.values()))
         finished.arrange()
-        return Outcome(
+        return FinishedRun(
             scenario,
             data,
             mechanisms,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXAMPLE_INPUT",
     "PAPER_BITS",
-    "Table",
+    "NumberTable",
     "bits_limits",
     "compute",
     "example",
@@ -39,14 +39,14 @@ _LOWEST, _HIGHEST, _STRIDE = 10, 800, 10  # hundredths of epsilon
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class NumberTable:
     """Columns and rows."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
 
 
-def compute(scenario: Scenario) -> dict[str, Table]:
+def compute(scenario: Scenario) -> dict[str, NumberTable]:
     """Return the tables that a scenario asks for, by the figure's name."""
     makers = {"example": _example, "bits": _bits}
     return {name: make() for name, make in makers.items() if name in scenario.figures}
@@ -58,7 +58,7 @@ def example() -> TableMechanism:
     return design(1.0, 5, method="numerical").mechanism
 
 
-def _example() -> Table:
+def _example() -> NumberTable:
     mechanism = example()
     places = np.union1d(mechanism.knots, [EXAMPLE_INPUT])
     chances = mechanism.probabilities(places)
@@ -67,7 +67,7 @@ def _example() -> Table:
         for i, x in enumerate(places)
         for j, output in enumerate(mechanism.outputs)
     ]
-    return Table(("x", "output", "probability"), tuple(rows))
+    return NumberTable(("x", "output", "probability"), tuple(rows))
 
 
 @lru_cache(maxsize=1)
@@ -91,10 +91,10 @@ def _best(hundredths: int) -> int:
     return analytical.best_size(hundredths / 100.0, _LARGEST_SIZE)
 
 
-def _bits() -> Table:
+def _bits() -> NumberTable:
     """List every epsilon at which the best size changes."""
     rows = [(epsilon, size, needed_bits(size), paper_bits(size)) for epsilon, size in sizes()]
-    return Table(("from_epsilon", "n_outputs", "bits", "bits_by_the_paper"), tuple(rows))
+    return NumberTable(("from_epsilon", "n_outputs", "bits", "bits_by_the_paper"), tuple(rows))
 
 
 def needed_bits(size: int) -> int:

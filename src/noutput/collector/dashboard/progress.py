@@ -21,7 +21,7 @@ _SHARE = 0.1  # of the time since the first reports
 
 
 def current_rate(milestones: Sequence[Milestone], reports: int, now: datetime) -> float | None:
-    """Return the reports a second of late, or None where it is too early to say.
+    """Return the reports per second of late, or None where it is too early to say.
 
     Parameters
     ----------

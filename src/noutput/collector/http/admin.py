@@ -23,7 +23,7 @@ from noutput.collector.http.models import (
 )
 from noutput.collector.http.openapi import CAMPAIGN_BODY, TOKEN_BODY, refusals
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.http.public import summarize
+from noutput.collector.http.public import campaign_summary
 from noutput.collector.store.interface import ConflictError, TokenRow
 from noutput.errors import InvalidArgumentError
 
@@ -66,7 +66,7 @@ async def create_campaign(
     entry = await run_in_threadpool(services.directory.take, row)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/campaigns/{campaign.id}"
-    return summarize(services, entry, 0 if new else await _total(services, row.key))
+    return campaign_summary(services, entry, 0 if new else await _total(services, row.key))
 
 
 @router.post(
@@ -82,7 +82,7 @@ async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> Campaig
     if row is None:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
     entry = await run_in_threadpool(services.directory.take, row)
-    return summarize(services, entry, await _total(services, row.key))
+    return campaign_summary(services, entry, await _total(services, row.key))
 
 
 @router.delete(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
 
-__all__ = ["router", "summarize"]
+__all__ = ["campaign_summary", "router"]
 
 router = APIRouter()
 
@@ -45,14 +45,14 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     totals = await run_in_threadpool(services.store.totals)
     return CampaignList(
         campaigns=[
-            summarize(services, entry, totals.get(entry.key, 0))
+            campaign_summary(services, entry, totals.get(entry.key, 0))
             for entry in entries
             if may_read(token, entry)
         ]
     )
 
 
-def summarize(services: Services, entry: KnownCampaign, reports: int) -> CampaignSummary:
+def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> CampaignSummary:
     """Return what a list says about a campaign."""
     campaign = entry.campaign
     return CampaignSummary(
