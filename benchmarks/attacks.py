@@ -1,0 +1,210 @@
+"""Attacks of a client that obeys no rule, each in a process of its own, against loopback only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.http_client import exchange, get, post
+from noutput.campaign.campaign import Campaign
+from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, REPORT_TYPE
+
+__all__ = ["ATTACKS", "Attack", "packed_batch"]
+
+_SOURCE = "127.0.0.66"  # one machine: one address, which the rate limiter may know
+_PATIENCE = 60.0
+_SHIFT = 57
+_random = secrets.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an attack needs to know: the port, a campaign, and when to end."""
+
+    port: int
+    campaign: Campaign
+    until: float
+
+    @property
+    def path(self) -> str:
+        """The address of the campaign."""
+        return f"/campaigns/{self.campaign.id}"
+
+
+Request = Callable[[Target], bytes]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Many connections that send requests one after the other.
+
+    Parameters
+    ----------
+    title : str
+    connections : int
+    request : callable
+        Makes one request; None only connects, and waits.
+    pause : float
+        Seconds between two requests of one connection; 0 sends as fast as answers come.
+    wide : bool
+        Whether the campaign has 64 questions.
+    fresh : bool
+        Whether every request has a connection of its own.
+    """
+
+    title: str
+    connections: int
+    request: Request | None
+    pause: float = 0.0
+    wide: bool = False
+    fresh: bool = False
+
+
+def packed_batch(campaign: Campaign, ids: np.ndarray) -> bytes:
+    """Return a packed batch of reports with these ids (rows of two 64-bit halves)."""
+    ordered = np.sort(ids.astype(">u8").view("S16").ravel())
+    places = (
+        max(1, len(campaign.attributes) - 1).bit_length() if len(campaign.attributes) > 1 else 0
+    )
+    head = bytes([1, places, campaign.table.bits, 0]) + len(ordered).to_bytes(4, "little")
+    answers = bytes(-(-len(ordered) * (places + campaign.table.bits) // 8))
+    body = head + bytes.fromhex(campaign.fingerprint) + ordered.tobytes() + answers
+    return post(f"/campaigns/{campaign.id}/reports", PACKED_TYPE, body)
+
+
+def _colliding_ids(target: Target) -> bytes:
+    """Return 10,000 ids that a hash a h + b l modulo 2^64 maps to 128 keys, whatever a and b."""
+    steps = np.arange(1 << (2 * (64 - _SHIFT)), dtype=np.uint64)[:MAX_BATCH]
+    side = np.uint64(1 << (64 - _SHIFT))
+    base = [_random.getrandbits(_SHIFT) for _ in range(2)]
+    halves = [(steps // side, base[0]), (steps % side, base[1])]
+    parts = [(part << np.uint64(_SHIFT)) + np.uint64(start) for part, start in halves]
+    return packed_batch(target.campaign, np.stack(parts, axis=1))
+
+
+def _new_estimates(target: Target) -> bytes:
+    new = f"0.{5 * 10**8 + _random.randrange(4 * 10**8)}"
+    level = _random.choice([new, "0.9", "0.95", "0.99"])
+    bins = _random.randint(4, 256)
+    return get(f"{target.path}/estimates?level={level}&bins={bins}")
+
+
+_refused: list[bytes] = []
+
+
+def _refused_json(target: Target) -> bytes:
+    """Return a JSON batch of nearly 2 MiB that is well formed up to its last report."""
+    if not _refused:
+        name = target.campaign.attributes[0].name
+        reports = [
+            {"attribute": name, "output": 0, "id": os.urandom(16).hex(), "": " " * 110}
+            for _ in range(MAX_BATCH)
+        ]
+        for each in reports[:-1]:
+            each.pop("")
+        reports[-1]["output"] = -1
+        body = {"version": 1, "campaign": target.campaign.fingerprint, "reports": reports}
+        text = json.dumps(body).encode()
+        text += b" " * (2_097_152 - len(text))
+        _refused.append(post(f"{target.path}/reports", BATCH_TYPE, text))
+    return _refused[0]
+
+
+def _page(target: Target) -> bytes:
+    return get(target.path, "accept: text/html")
+
+
+def _malformed_head(target: Target) -> bytes:  # noqa: ARG001 (as the others)
+    return b"\x16\x03\x01 what is this\r\n\r\n"
+
+
+def _huge_length(target: Target) -> bytes:
+    digits = "9" * 5000
+    head = f"POST {target.path}/reports HTTP/1.1\r\nhost: localhost\r\n"
+    return f"{head}content-type: {REPORT_TYPE}\r\ncontent-length: {digits}\r\n\r\n".encode()
+
+
+ATTACKS: dict[str, Attack] = {
+    "ids": Attack("colliding ids, one packed batch per second", 1, _colliding_ids, pause=1.0),
+    "estimates": Attack("estimates at new levels, 64 questions, 20 requests/s", 20,
+                        _new_estimates, pause=1.0, wide=True),
+    "json-20": Attack("refused 2 MiB JSON batches, 20 connections", 20, _refused_json),
+    "json-60": Attack("refused 2 MiB JSON batches, 60 connections", 60, _refused_json),
+    "dashboards": Attack("50 open dashboards", 50, _page, pause=2.0),
+    "idle": Attack("1,100 idle sockets", 1100, None),
+    "heads": Attack("malformed heads, 20 connections", 20, _malformed_head, fresh=True),
+    "length": Attack("Content-Length of 5,000 digits, 20 connections", 20, _huge_length,
+                     fresh=True),
+}  # fmt: skip
+
+
+def _play(name: str, port: int, document: Path, seconds: float) -> dict[int, int]:
+    """Attack a collector for some seconds; return how many answers of each status came."""
+    attack = ATTACKS[name]
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    target = Target(port, Campaign.from_json(document.read_bytes()), time.monotonic() + seconds)
+    statuses: dict[int, int] = {}
+
+    async def everybody() -> None:
+        clients = (_client(attack, target, place, statuses) for place in range(attack.connections))
+        await asyncio.gather(*clients)
+
+    asyncio.run(everybody())
+    return statuses
+
+
+async def _client(attack: Attack, target: Target, place: int, statuses: dict[int, int]) -> None:
+    """Keep one connection busy, and open it again whenever the server closes it."""
+    await asyncio.sleep(attack.pause * place / attack.connections)
+    while time.monotonic() < target.until:
+        left = target.until - time.monotonic()
+        status = 0
+        with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, ValueError):
+            async with asyncio.timeout(min(_PATIENCE, max(left, 0.1))):
+                await _connection(attack, target, statuses)
+                continue
+        statuses[status] = statuses.get(status, 0) + 1
+        await asyncio.sleep(0.01)
+
+
+async def _connection(attack: Attack, target: Target, statuses: dict[int, int]) -> None:
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", target.port, local_addr=(_SOURCE, 0)
+    )
+    try:
+        while time.monotonic() < target.until:
+            if attack.request is None:
+                await reader.read()
+                return
+            began = time.monotonic()
+            status, head = await exchange(reader, writer, attack.request(target))
+            statuses[status] = statuses.get(status, 0) + 1
+            await asyncio.sleep(max(0.0, attack.pause - (time.monotonic() - began)))
+            if attack.fresh or b"connection: close" in head.lower():
+                return
+    finally:
+        writer.close()
+
+
+def main() -> None:
+    """Say that the process is ready, wait for a line, attack, and print what was answered."""
+    name, port, document, seconds = sys.argv[1:]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(json.dumps(_play(name, int(port), Path(document), float(seconds))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
