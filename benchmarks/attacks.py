@@ -74,11 +74,10 @@ class Attack:
 def packed_batch(campaign: Campaign, ids: np.ndarray) -> bytes:
     """Return a packed batch of reports with these ids (rows of two 64-bit halves)."""
     ordered = np.sort(ids.astype(">u8").view("S16").ravel())
-    places = (
-        max(1, len(campaign.attributes) - 1).bit_length() if len(campaign.attributes) > 1 else 0
-    )
+    places = (len(campaign.attributes) - 1).bit_length()
     head = bytes([1, places, campaign.table.bits, 0]) + len(ordered).to_bytes(4, "little")
-    answers = bytes(-(-len(ordered) * (places + campaign.table.bits) // 8))
+    # Any bits are answers: the campaigns have 1 or 64 questions, and 16 outputs.
+    answers = os.urandom(len(ordered) * (places + campaign.table.bits) // 8)
     body = head + bytes.fromhex(campaign.fingerprint) + ordered.tobytes() + answers
     return post(f"/campaigns/{campaign.id}/reports", PACKED_TYPE, body)
 
@@ -130,7 +129,7 @@ def _malformed_head(target: Target) -> bytes:  # noqa: ARG001 (as the others)
 
 
 def _huge_length(target: Target) -> bytes:
-    digits = "9" * 5000
+    digits = "0" * 5000 + "9"  # without the zeros, the parser of HTTP refuses it
     head = f"POST {target.path}/reports HTTP/1.1\r\nhost: localhost\r\n"
     return f"{head}content-type: {REPORT_TYPE}\r\ncontent-length: {digits}\r\n\r\n".encode()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,17 @@ from click.testing import CliRunner
 
 from noutput.campaign import Campaign
 from noutput.cli.campaign_store import backup_command, export_command, import_command
-from noutput.collector.http.auth import first_admin_token, recognize
+from noutput.collector.http.auth import (
+    browser_token,
+    first_admin_token,
+    new_token,
+    recognize,
+)
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.interface import ConflictError, Outcome, Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
+from tests.collector.conftest import make_campaign
 from tests.collector.service import Clock
 
 NOW = "2026-05-01T00:00:00Z"
@@ -106,15 +113,31 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
 
 def test_a_backup_can_be_served(database: str, tmp_path: Path, campaign: Campaign) -> None:
     store = open_store(database)
+    fill(store, make_campaign("earlier"), 1)
+    store.delete("earlier")  # the campaign gets another number in the copy
     piece = fill(store, campaign, 400)
-    token = first_admin_token(store, Clock()())
+    now = Clock()()
+    token = first_admin_token(store, now)
+    assert token is not None
+    row = store.campaign(campaign.id)
+    assert row is not None
+    reader, bound = new_token("read", row.key, now, label="Wall display")
+    assert store.add_token(bound)
+    admin = recognize(store, f"Bearer {token}", now)
+    assert admin is not None
+    browser = browser_token(store, admin, now - timedelta(days=1))  # listed before its parent
     copy = tmp_path / "copy.db"
     assert back_up(database, copy) == 1
     store.close()
     assert sorted(path.name for path in tmp_path.glob("*copy*")) == ["copy.db"]
     other = open_store(str(copy))
     assert again(other, piece) == [Outcome(0, 400)]
-    assert recognize(other, f"Bearer {token}") is not None
+    copied = other.campaign(campaign.id)
+    assert copied is not None
+    for each, key in ((token, None), (browser, None), (reader, copied.key)):
+        found = recognize(other, f"Bearer {each}", now)
+        assert found is not None
+        assert found.campaign == key
     other.close()
     with pytest.raises(InvalidArgumentError, match="not exist yet"):
         back_up(database, copy)

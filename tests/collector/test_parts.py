@@ -28,13 +28,16 @@ def test_only_the_whole_token_is_recognized(tmp_path: Path) -> None:
     token = auth.first_admin_token(store, Clock()())
     assert token is not None
     assert auth.first_admin_token(store, Clock()()) is None
-    found = auth.recognize(store, f"Bearer {token}")
+    now = Clock()()
+    found = auth.recognize(store, f"Bearer {token}", now)
     assert found is not None
     assert found.kind == "admin"
-    assert auth.recognize(store, f"bearer  {token} ") == found
+    again = auth.recognize(store, f"bearer  {token} ", now)
+    assert again is not None
+    assert again.id == found.id
     for bad in (None, "", token, f"Bearer {token[:-1]}", f"Bearer {token}x", "Bearer é",
                 f"Bearer {token[:-1]}{'A' if token[-1] != 'A' else 'B'}"):  # fmt: skip
-        assert auth.recognize(store, bad) is None
+        assert auth.recognize(store, bad, now) is None
     store.close()
 
 

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector.http.auth import new_token
+from noutput.collector.http.auth import new_token, recognize
 from noutput.collector.store import open_store, schema
 from noutput.collector.store.interface import (
     CampaignRow,
@@ -159,7 +162,7 @@ def test_a_newer_database_is_refused(database: str, monkeypatch: pytest.MonkeyPa
         patch.setattr(schema, "MIGRATIONS", steps)
         open_store(database).close()
         open_store(database).close()
-    with pytest.raises(InvalidArgumentError, match=r"version up to 2.*found 3"):
+    with pytest.raises(InvalidArgumentError, match=r"version up to 3.*found 4"):
         open_store(database)
 
 
@@ -204,19 +207,77 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
     assert runs == [(1, key, b"a" * 16 + b"b" * 16)]
 
 
-def test_tokens(store: Store) -> None:
-    clock = Clock()
-    _, admin = new_token("admin", None, clock())
+def test_tokens(store: Store, campaign: Campaign) -> None:
+    now = Clock()()
+    key = create(store, campaign).key
+    _, bound = new_token("admin", key, now)
+    assert store.add_token(bound)
+    _, admin = new_token("admin", None, now)
     assert store.add_token(admin, first=True)
-    _, second = new_token("admin", None, clock())
+    _, second = new_token("admin", None, now)
     assert not store.add_token(second, first=True)
-    _, read = new_token("read", "commute", clock())
+    _, read = new_token("read", None, now, parent=admin.id, label="A browser")
     assert store.add_token(read)
-    assert {row.id for row in store.tokens()} == {admin.id, read.id}
+    _, lost = new_token("read", key + 1, now)
+    assert not store.add_token(lost)
+    assert {row.id for row in store.tokens()} == {bound.id, admin.id, read.id}
     assert store.token(read.id) == read
-    assert store.delete_token(read.id)
-    assert not store.delete_token(read.id)
+    assert store.delete_token(admin.id)
+    assert not store.delete_token(admin.id)
     assert store.token(read.id) is None
+    assert store.delete(campaign.id)
+    assert store.tokens() == []
+
+
+def test_tokens_know_their_last_day_and_their_end(store: Store) -> None:
+    now = Clock()()
+    _, short = new_token("read", None, now, expires=now + timedelta(days=1))
+    _, long = new_token("read", None, now)
+    store.add_token(short)
+    store.add_token(long)
+    for day, kept in (("2026-05-02", "2026-05-02"), ("2026-05-01", "2026-05-02")):
+        store.use_token(long.id, day)
+        assert store.token(long.id) == replace(long, last_used=kept)
+    store.drop_expired_tokens("2026-05-01T23:59:59Z")
+    assert store.token(short.id) == short
+    store.drop_expired_tokens("2026-05-02T00:00:00Z")
+    assert [row.id for row in store.tokens()] == [long.id]
+
+
+def test_tokens_of_the_second_version_are_bound_to_their_campaign(
+    database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions 1 and 2 kept the name of a token's campaign, and one token for all browsers."""
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:2])
+        store = open_store(database)
+        key = create(store, campaign).key
+        secret = "s" * 43
+        digest = hashlib.sha256(b"salt" + secret.encode()).digest()
+        admin = "0123456789ab"
+        reading = hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
+        rows = [
+            (admin, "admin", None, NOW), (reading, "read", None, NOW),
+            ("0" * 12, "read", None, NOW), ("1" * 12, "read", "commute", NOW),
+            ("2" * 12, "read", "nothing", NOW),
+            ("3" * 12, "read", "commute", "2026-04-30T23:59:59Z"),
+        ]  # fmt: skip
+        names = ("id", "kind", "campaign", "created")
+        with store._write() as connection:  # type: ignore[attr-defined]
+            for row in rows:
+                values = {**dict(zip(names, row, strict=True)), "salt": b"salt", "digest": digest}
+                connection.execute(schema._first_tokens.insert().values(values))
+        store.close()
+    store = open_store(database)
+    found = {row.id: row.campaign for row in store.tokens()}
+    assert found == {admin: None, "0" * 12: None, "1" * 12: key}
+    kept = recognize(store, f"Bearer noutput_{'1' * 12}_{secret}", Clock()())
+    assert kept is not None
+    assert (kept.label, kept.expires, kept.last_used, kept.parent) == ("", None, None, None)
+    store.delete(campaign.id)
+    create(store, campaign)
+    assert set(found) - {row.id for row in store.tokens()} == {"1" * 12}
+    store.close()
 
 
 def test_bad_addresses_are_named(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def _prepare(store: Store, options: Options) -> str | None:
     now = options.clock()
     token = first_admin_token(store, now)
     if token is None and options.new_admin_token:
-        token, row = new_token("admin", None, now)
+        token, row = new_token("admin", None, now, label="noutput serve")
         store.add_token(row)
     for path in options.campaigns:
         try:

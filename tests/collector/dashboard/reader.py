@@ -68,6 +68,7 @@ def sign_in(service: Service, token: str, **headers: str) -> httpx.Response:
 
 
 def read_token(service: Service, campaign: str | None = None) -> str:
-    token, row = new_token("read", campaign, service.clock())
-    service.store.add_token(row)
+    found = None if campaign is None else service.store.campaign(campaign)
+    token, row = new_token("read", None if found is None else found.key, service.clock())
+    assert service.store.add_token(row)
     return token

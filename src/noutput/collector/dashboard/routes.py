@@ -52,7 +52,7 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
         if may_read(token, each)
     ]
     known = [(campaign.fingerprint, *rest) for campaign, *rest in rows]
-    tag = tag_of(known, token)
+    tag = tag_of(known, token and token.id)
     same = unchanged(request, tag)
     if same is not None:
         return same
@@ -76,7 +76,7 @@ async def campaign_page(
     place = _place(request, entry)
     found = await _estimates(services, entry, place)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
-    tag = tag_of(found.content, path, token, moment)
+    tag = tag_of(found.content, path, token and token.id, moment)
     same = unchanged(request, tag)
     if same is not None:
         return same
@@ -172,9 +172,10 @@ async def sign_in(request: Request, services: Shared) -> Response:
 
 
 @router.post("/sign-out")
-async def sign_out(request: Request, services: Shared) -> Response:
-    """Let the visitor's browser forget its token."""
+async def sign_out(request: Request, services: Shared, token: MaybeReader) -> Response:
+    """Let the visitor's browser forget its token, which ends where it was made for the browser."""
     await session.read_form(request, services)
+    await session.end(services, token)
     answer = RedirectResponse("/", 303, OWN)
     session.forget(request, answer)
     return answer

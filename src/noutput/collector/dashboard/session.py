@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.http.access import COOKIE
-from noutput.collector.http.auth import reading_token, recognize
+from noutput.collector.http.auth import SIGNED_IN, browser_token, recognize
 from noutput.collector.http.body import read_body
 from noutput.collector.http.problems import ProblemError
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from noutput.collector.services import Services
+    from noutput.collector.store.interface import TokenRow
 
-__all__ = ["forget", "keep", "read_form", "safe_path", "token_to_keep"]
+__all__ = ["end", "forget", "keep", "read_form", "safe_path", "token_to_keep"]
 
 _FORM_BYTES = 4096
-_SECONDS = 30 * 86_400
+_SECONDS = int(SIGNED_IN.total_seconds())
 _OWN = ("same-origin", "none")
 
 
@@ -61,15 +62,22 @@ async def token_to_keep(services: Services, text: str) -> str | None:
 
     Notes
     -----
-    An admin token is not kept in a browser: its read token for all campaigns takes its place.
+    An admin token is not kept in a browser: a new read token takes its place.
     """
     given = text.strip()
-    row = await run_in_threadpool(recognize, services.store, f"Bearer {given}")
-    if row is None:
+    store, now = services.store, services.clock()
+    row = await run_in_threadpool(recognize, store, f"Bearer {given}", now)
+    if row is None or row.kind == "metrics":
         return None
-    if row.kind != "admin":
+    if row.kind == "read":
         return given
-    return await run_in_threadpool(reading_token, services.store, given, services.clock())
+    return await run_in_threadpool(browser_token, store, row, now)
+
+
+async def end(services: Services, token: TokenRow | None) -> None:
+    """Delete the token of a browser, unless it is one that somebody was given."""
+    if token is not None and token.parent is not None:
+        await run_in_threadpool(services.store.delete_token, token.id)
 
 
 def keep(request: Request, response: Response, token: str) -> None:

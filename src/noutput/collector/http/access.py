@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = [
-    "COOKIE", "Admin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_reader", "may_read",
-    "wants_page",
+    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_admin",
+    "check_metrics", "check_reader", "may_read", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -45,7 +45,7 @@ async def _maybe_token(
     header = request.headers.get("authorization")
     if header is None:
         return None
-    return await run_in_threadpool(recognize, services.store, header)
+    return await run_in_threadpool(recognize, services.store, header, services.clock())
 
 
 MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
@@ -55,7 +55,8 @@ async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -
     cookie = request.cookies.get(COOKIE)
     if token is not None or cookie is None or "authorization" in request.headers:
         return token
-    return await run_in_threadpool(recognize, services.store, f"Bearer {cookie}")
+    header = f"Bearer {cookie}"
+    return await run_in_threadpool(recognize, services.store, header, services.clock())
 
 
 # For routes that only read: the token may also be in the cookie of the dashboard, which a browser
@@ -76,15 +77,34 @@ def _admin(token: MaybeToken) -> TokenRow:
     return token
 
 
+# Of all campaigns or of one: such a route calls `check_admin`.
 Admin = Annotated[TokenRow, Depends(_admin)]
+
+
+def _full_admin(token: Admin) -> TokenRow:
+    if token.campaign is not None:
+        detail = "only an admin token for all campaigns allows this"
+        raise ProblemError("token-not-sufficient", detail)
+    return token
+
+
+FullAdmin = Annotated[TokenRow, Depends(_full_admin)]
+
+
+def check_admin(token: TokenRow, entry: KnownCampaign) -> None:
+    """Raise where an admin token is for another campaign."""
+    if token.campaign not in (None, entry.key):
+        raise _other_campaign()
 
 
 def may_read(token: TokenRow | None, entry: KnownCampaign) -> bool:
     """Say whether the holder of a token may read the estimates of a campaign."""
     if entry.campaign.public:
         return True
-    return token is not None and (
-        token.kind == "admin" or token.campaign in (None, entry.campaign.id)
+    return (
+        token is not None
+        and token.kind in ("admin", "read")
+        and token.campaign in (None, entry.key)
     )
 
 
@@ -94,7 +114,19 @@ def check_reader(token: TokenRow | None, entry: KnownCampaign) -> None:
         return
     if token is None:
         raise _token_required()
-    raise ProblemError("token-not-sufficient", "the token is for another campaign")
+    raise _other_campaign()
+
+
+def check_metrics(token: TokenRow | None) -> None:
+    """Raise where somebody may not know what all campaigns together count."""
+    if token is None:
+        raise _token_required()
+    if token.campaign is not None:
+        raise _other_campaign()
+
+
+def _other_campaign() -> ProblemError:
+    return ProblemError("token-not-sufficient", "the token is for something else")
 
 
 def _token_required() -> ProblemError:

@@ -1,41 +1,32 @@
-"""Routes that change something: campaigns and tokens. All need an admin token."""
+"""Routes that change campaigns. All need an admin token."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.http.access import Admin, Id, Shared  # noqa: TC001 (FastAPI reads them)
-from noutput.collector.http.auth import new_token, reading_id
+from noutput.collector.http.access import Admin, FullAdmin, Id, Shared, check_admin
 from noutput.collector.http.body import read_body
-from noutput.collector.http.models import (
-    CampaignSummary,
-    TokenCreated,
-    TokenInfo,
-    TokenList,
-    TokenRequest,
-)
-from noutput.collector.http.openapi import CAMPAIGN_BODY, TOKEN_BODY, refusals
+from noutput.collector.http.models import CampaignSummary
+from noutput.collector.http.openapi import CAMPAIGN_BODY, refusals
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.http.public import campaign_summary
-from noutput.collector.store.interface import ConflictError, TokenRow
+from noutput.collector.store.interface import ConflictError
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.collector.services import Services
 
-__all__ = ["router"]
+__all__ = ["json_body", "router"]
 
 router = APIRouter()
 _ADMIN = ("token-required", "token-not-sufficient")
 _BODY = ("body-too-large", "request-timeout", "unsupported-media-type")
-_TOKEN_BYTES = 4096
 
 
 @router.post(
@@ -49,10 +40,10 @@ _TOKEN_BYTES = 4096
     tags=["administration"],
 )
 async def create_campaign(
-    request: Request, response: Response, services: Shared, _: Admin
+    request: Request, response: Response, services: Shared, _: FullAdmin
 ) -> CampaignSummary:
     """Keep a campaign; its table is certified first."""
-    body = await _json_body(request, services, services.limits.campaign_bytes)
+    body = await json_body(request, services, services.limits.campaign_bytes)
     try:
         campaign = await run_in_threadpool(Campaign.from_json, body)
     except (InvalidArgumentError, UnicodeDecodeError) as error:
@@ -74,9 +65,9 @@ async def create_campaign(
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
-async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> CampaignSummary:
+async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> CampaignSummary:
     """Count no more reports, before the time that the campaign names."""
-    await services.entry(campaign_id)
+    check_admin(token, await services.entry(campaign_id))
     now = format_instant(services.clock())
     row = await run_in_threadpool(services.store.close_campaign, campaign_id, now)
     if row is None:
@@ -92,61 +83,17 @@ async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> Campaig
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
-async def delete_campaign(campaign_id: Id, services: Shared, _: Admin) -> None:
-    """Forget a campaign, its counts and the ids of its reports."""
-    await services.entry(campaign_id)
+async def delete_campaign(campaign_id: Id, services: Shared, token: Admin) -> None:
+    """Forget a campaign, its counts, the ids of its reports and its tokens."""
+    check_admin(token, await services.entry(campaign_id))
     gone = await run_in_threadpool(services.store.delete, campaign_id)
     services.directory.forget(campaign_id)
     if not gone:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
 
 
-@router.get("/tokens", responses=refusals(*_ADMIN), tags=["administration"])
-async def list_tokens(services: Shared, _: Admin) -> TokenList:
-    """List all tokens without their secrets."""
-    rows = await run_in_threadpool(services.store.tokens)
-    return TokenList(tokens=[_info(row) for row in rows])
-
-
-@router.post(
-    "/tokens",
-    status_code=201,
-    responses=refusals("invalid-parameter", "malformed-body", *_ADMIN, *_BODY),
-    openapi_extra={"requestBody": {"required": True, **TOKEN_BODY}},
-    tags=["administration"],
-)
-async def create_token(request: Request, services: Shared, _: Admin) -> TokenCreated:
-    """Make a token; the answer is the only place where it is ever shown."""
-    body = await _json_body(request, services, _TOKEN_BYTES)
-    try:
-        wanted = TokenRequest.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "body"
-        raise ProblemError("invalid-parameter", f"{where}: {first['msg']}") from None
-    if wanted.kind == "admin" and wanted.campaign is not None:
-        raise ProblemError("invalid-parameter", "campaign must be null for an admin token")
-    token, row = new_token(wanted.kind, wanted.campaign, services.clock())
-    await run_in_threadpool(services.store.add_token, row)
-    return TokenCreated(token=token, **_info(row).model_dump())
-
-
-@router.delete(
-    "/tokens/{id}",
-    status_code=204,
-    response_class=Response,
-    responses=refusals("unknown-token", *_ADMIN),
-    tags=["administration"],
-)
-async def delete_token(token_id: Id, services: Shared, _: Admin) -> None:
-    """Make a token invalid, and the read token that browsers keep in an admin token's place."""
-    delete = services.store.delete_token
-    await run_in_threadpool(delete, reading_id(token_id))
-    if "\0" in token_id or not await run_in_threadpool(delete, token_id):
-        raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
-
-
-async def _json_body(request: Request, services: Services, limit: int) -> bytes:
+async def json_body(request: Request, services: Services, limit: int) -> bytes:
+    """Return the body of a request that must be JSON; raise where it is too large or late."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
         detail = f"the content type must be application/json; found {media[:100]!r}"
@@ -157,8 +104,3 @@ async def _json_body(request: Request, services: Services, limit: int) -> bytes:
 
 async def _total(services: Services, key: int) -> int:
     return sum((await run_in_threadpool(services.store.counts, key)).values())
-
-
-def _info(row: TokenRow) -> TokenInfo:
-    kind: Literal["admin", "read"] = "admin" if row.kind == "admin" else "read"
-    return TokenInfo(id=row.id, kind=kind, campaign=row.campaign, created=row.created)

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import re
 import secrets
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
 
 from noutput import _checks
-from noutput.campaign.text import format_instant
-from noutput.collector.store.interface import Store, TokenRow
+from noutput.campaign.text import check_text, format_instant, parse_instant
+from noutput.collector.store.interface import Store, TokenRow, UnavailableError
+from noutput.errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from datetime import datetime
+__all__ = ["KINDS", "SIGNED_IN", "browser_token", "first_admin_token", "new_token", "recognize"]
 
-__all__ = ["KINDS", "first_admin_token", "new_token", "reading_id", "reading_token", "recognize"]
-
-KINDS: Final = ("admin", "read")
+KINDS: Final = ("admin", "read", "metrics")
+SIGNED_IN: Final = timedelta(days=30)
 _SHAPE = re.compile(r"Bearer +noutput_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII | re.IGNORECASE)
-_READING = b"noutput read token of "
-_NOBODY = TokenRow("", "", None, secrets.token_bytes(16), secrets.token_bytes(32), "")
+_LABEL_BYTES = 100
+_NOBODY = TokenRow("", "", None, "", secrets.token_bytes(16), secrets.token_bytes(32), "")
 
 
-def new_token(kind: str, campaign: str | None, now: datetime) -> tuple[str, TokenRow]:
+def new_token(
+    kind: str,
+    campaign: int | None,
+    now: datetime,
+    *,
+    label: str = "",
+    expires: datetime | None = None,
+    parent: str | None = None,
+) -> tuple[str, TokenRow]:
     """Draw a token; return what its holder gets, once, and what the database keeps.
+
+    Parameters
+    ----------
+    kind : "admin", "read" or "metrics"
+    campaign : int, optional
+        The number of the only campaign that it is for.
+    now : datetime
+    label : str
+        Up to 100 bytes of UTF-8.
+    expires : datetime, optional
+        The instant from which it is not valid, later than now.
+    parent : str, optional
+        The id of the token with which it ends.
 
     Guarantees
     ----------
@@ -35,64 +56,71 @@ def new_token(kind: str, campaign: str | None, now: datetime) -> tuple[str, Toke
     Examples
     --------
     >>> from noutput.collector.clock import system_clock
-    >>> token, row = new_token("read", "commute", system_clock())
+    >>> token, row = new_token("read", None, system_clock(), label="Wall display")
     >>> token.startswith(f"noutput_{row.id}_"), row.kind
     (True, 'read')
     """
     _checks.choice("kind", kind, KINDS)
+    check_text("label", label, 0, _LABEL_BYTES)
+    if kind == "metrics" and campaign is not None:
+        raise InvalidArgumentError("campaign", "be null for a metrics token", campaign)
+    if expires is not None and expires <= now:
+        rule = f"be later than now ({format_instant(now)})"
+        raise InvalidArgumentError("expires", rule, format_instant(expires))
     name, secret, salt = secrets.token_hex(6), secrets.token_urlsafe(32), secrets.token_bytes(16)
-    row = TokenRow(name, kind, campaign, salt, _digest(salt, secret), format_instant(now))
+    end = None if expires is None else format_instant(expires)
+    created, digest = format_instant(now), _digest(salt, secret)
+    row = TokenRow(name, kind, campaign, label, salt, digest, created, end, None, parent)
     return f"noutput_{name}_{secret}", row
 
 
 def first_admin_token(store: Store, now: datetime) -> str | None:
-    """Return an admin token where the database has none, and None ever after."""
-    token, row = new_token("admin", None, now)
+    """Return an admin token for all campaigns where the database has none, else None."""
+    store.drop_expired_tokens(format_instant(now))
+    token, row = new_token("admin", None, now, label="noutput serve")
     return token if store.add_token(row, first=True) else None
 
 
-def reading_id(admin_id: str) -> str:
-    """Return the id of the read token that belongs to an admin token."""
-    return hashlib.sha256(_READING + admin_id.encode()).hexdigest()[:12]
+def browser_token(store: Store, admin: TokenRow, now: datetime) -> str | None:
+    """Return a new token that may read what an admin token may, and nothing else.
 
-
-def reading_token(store: Store, admin: str, now: datetime) -> str:
-    """Return a token that may read what an admin token may, and nothing else.
-
-    Parameters
-    ----------
-    store : Store
-    admin : str
-        A valid admin token.
-    now : datetime
-
-    Guarantees
-    ----------
-    An admin token has one such token, however often it is asked for: its secret is a keyed hash
-    of the admin token's, from which that cannot be found. It ends with the admin token.
+    It is valid for 30 days, and ends before that with the admin token or when it is deleted. None
+    where the admin token is gone meanwhile.
     """
-    _, admin_id, secret = admin.split("_", 2)
-    digest = hmac.digest(secret.encode(), _READING, "sha256")
-    derived = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-    name, salt = reading_id(admin_id), secrets.token_bytes(16)
-    if store.token(name) is None:
-        row = TokenRow(name, "read", None, salt, _digest(salt, derived), format_instant(now))
-        store.add_token(row)
-    return f"noutput_{name}_{derived}"
+    end = now + SIGNED_IN
+    if admin.expires is not None:
+        end = min(end, parse_instant("expires", admin.expires))
+    token, row = new_token(
+        "read", admin.campaign, now, label="sign-in", expires=end, parent=admin.id
+    )
+    store.drop_expired_tokens(format_instant(now))
+    return token if store.add_token(row) else None
 
 
-def recognize(store: Store, header: str | None) -> TokenRow | None:
+def recognize(store: Store, header: str | None, now: datetime) -> TokenRow | None:
     """Return the token of an ``Authorization`` header where it is valid.
 
     Notes
     -----
-    Hashes are compared in constant time, and one comparison is made where no token has the id.
+    Hashes are compared in constant time, and one comparison is made where no token has the id. A
+    token that has expired is deleted, so that it stays invalid where the clock is set back. Of
+    its use, the day is kept.
     """
     found = _SHAPE.fullmatch(header.strip()) if header else None
     if found is None:
         return None
     row = store.token(found[1]) or _NOBODY
-    return row if hmac.compare_digest(_digest(row.salt, found[2]), row.digest) else None
+    if not hmac.compare_digest(_digest(row.salt, found[2]), row.digest):
+        return None
+    instant = format_instant(now)
+    expired = row.expires is not None and row.expires <= instant
+    day = instant[: len("2026-05-01")]
+    with suppress(UnavailableError):  # a database that cannot be written to can still be read
+        if expired:
+            store.drop_expired_tokens(instant)
+        elif row.last_used is None or row.last_used < day:
+            store.use_token(row.id, day)
+    return None if expired else row
 
 
 def _digest(salt: bytes, secret: str) -> bytes:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "AttributeEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
     "Health", "MeanModel", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
-    "TokenList", "TokenRequest", "VarianceModel",
+    "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
 ]  # fmt: skip
+
+
+TokenKind: TypeAlias = Literal["admin", "read", "metrics"]
 
 
 class _Model(BaseModel):
@@ -126,20 +129,28 @@ class EstimatesModel(_Model):
 class TokenRequest(_Model):
     """Which token is wanted."""
 
-    kind: Literal["admin", "read"]
+    kind: TokenKind
     campaign: str | None = Field(
         default=None, pattern="^[a-z0-9][a-z0-9-]{0,63}$",
-        description="The only campaign that a read token is for; all where null.",
+        description="The only campaign that it is for; all where null.",
     )  # fmt: skip
+    label: str = Field(default="", max_length=100, description="What people call it.")
+    expires: str | None = Field(
+        default=None, description="The instant from which it is not valid; never where null."
+    )
 
 
 class TokenInfo(_Model):
     """A token without its secret."""
 
     id: str
-    kind: Literal["admin", "read"]
+    kind: TokenKind
     campaign: str | None
+    label: str
     created: str
+    expires: str | None
+    last_used: str | None = Field(description="The day.")
+    parent: str | None = Field(description="The admin token that signed in, with which it ends.")
 
 
 class TokenCreated(TokenInfo):

@@ -15,6 +15,7 @@ from noutput.collector.http.access import (
     Id,
     MaybeReader,
     Shared,
+    check_metrics,
     check_reader,
     may_read,
     wants_page,
@@ -156,11 +157,15 @@ async def get_health(services: Shared) -> Health:
             "description": "Counters in the text format of Prometheus.",
             "content": {METRICS_TYPE: {"schema": {"type": "string"}}},
         },
-        **refusals(),
+        **refusals("token-required", "token-not-sufficient"),
     },
     response_class=Response,
     tags=["operation"],
 )
-async def get_metrics(services: Shared) -> Response:
-    """Return counters; none names a campaign or a client."""
+async def get_metrics(services: Shared, token: MaybeReader) -> Response:
+    """Return counters; none names a campaign or a client.
+
+    They count the reports of all campaigns, private ones too: a token for all campaigns is needed.
+    """
+    check_metrics(token)
     return Response(services.metrics.render(), headers={"Content-Type": METRICS_TYPE})

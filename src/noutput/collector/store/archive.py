@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -118,12 +119,12 @@ def back_up(database: str, file: Path) -> int:
     source, copy = open_store(database), open_store(str(part))
     try:
         campaigns = source.campaigns()
+        keys: dict[int | None, int | None] = {None: None}
         for row in campaigns:
             with source.snapshot(row.id) as found:
                 if found is not None and found.row.key == row.key:
-                    copy.restore(found)
-        for token in source.tokens():
-            copy.add_token(token)
+                    keys[row.key] = copy.restore(found).key
+        _copy_tokens(source, copy, keys)
     finally:
         copy.close()
         source.close()
@@ -131,6 +132,13 @@ def back_up(database: str, file: Path) -> int:
         os.fsync(written.fileno())
     part.replace(file)
     return len(campaigns)
+
+
+def _copy_tokens(source: Store, copy: Store, keys: dict[int | None, int | None]) -> None:
+    """Copy the tokens of the campaigns with these keys, each after its parent."""
+    for token in sorted(source.tokens(), key=lambda each: each.parent is not None):
+        if token.campaign in keys:
+            copy.add_token(replace(token, campaign=keys[token.campaign]))
 
 
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:

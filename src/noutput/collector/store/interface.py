@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from noutput.errors import NoutputError
@@ -132,20 +132,32 @@ class TokenRow:
     ----------
     id : str
         The part of the token that is no secret.
-    kind : "admin" or "read"
-    campaign : str, optional
-        The id of the only campaign whose estimates may be read.
+    kind : "admin", "read" or "metrics"
+    campaign : int, optional
+        The number of the only campaign that it is for, with which it ends.
+    label : str
+        What people call it.
     salt, digest : bytes
         SHA-256 of the salt and the secret.
     created : str
+    expires : str, optional
+        The instant from which it is not valid.
+    last_used : str, optional
+        A day.
+    parent : str, optional
+        The id of the admin token that signed in, with which it ends.
     """
 
     id: str
     kind: str
-    campaign: str | None
-    salt: bytes
-    digest: bytes
+    campaign: int | None
+    label: str
+    salt: bytes = field(repr=False)
+    digest: bytes = field(repr=False)
     created: str
+    expires: str | None = None
+    last_used: str | None = None
+    parent: str | None = None
 
 
 class Store(Protocol):
@@ -206,7 +218,11 @@ class Store(Protocol):
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
-        """Keep a token, unless one has its id; with `first`, only the first admin token."""
+        """Keep a token; say whether that was possible.
+
+        It is not where another token has its id, or its campaign or parent is gone. With `first`,
+        only the first admin token for all campaigns is kept.
+        """
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens."""
@@ -215,7 +231,13 @@ class Store(Protocol):
         """Return one token."""
 
     def delete_token(self, token_id: str) -> bool:
-        """Forget a token."""
+        """Forget a token, and those that have it as their parent."""
+
+    def use_token(self, token_id: str, day: str) -> None:
+        """Keep the day of a token's last use, where it is later than the one that is known."""
+
+    def drop_expired_tokens(self, now: str) -> None:
+        """Forget the tokens that are not valid any more."""
 
     def ping(self) -> None:
         """Raise `UnavailableError` where the database cannot be reached."""

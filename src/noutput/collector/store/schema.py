@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     func,
+    insert,
     inspect,
     select,
 )
@@ -78,6 +80,21 @@ tokens = Table(
     "tokens", _metadata,
     Column("id", Text, primary_key=True),
     Column("kind", Text, nullable=False),
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE")),
+    Column("label", Text, nullable=False),
+    Column("salt", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("expires", Text),
+    Column("last_used", Text),
+    Column("parent", Text, ForeignKey("tokens.id", ondelete="CASCADE")),
+)  # fmt: skip
+
+# Versions 1 and 2: a token named its campaign.
+_first_tokens = Table(
+    "tokens", MetaData(),
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
     Column("campaign", Text),
     Column("salt", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
@@ -100,15 +117,46 @@ history = Table(
 
 def _first_tables(connection: Connection) -> None:
     ids = id_runs if connection.dialect.name == "sqlite" else report_ids
-    _metadata.create_all(connection, tables=[campaigns, counts, ids, tokens])
+    _metadata.create_all(connection, tables=[campaigns, counts, ids])
+    _first_tokens.create(connection)
 
 
 def _history_table(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[history])
 
 
+def _bound_tokens(connection: Connection) -> None:
+    """Bind tokens to campaigns rather than to their names.
+
+    A token that is older than the campaign of its name may have been for an earlier one, and goes.
+    So do the read tokens that browsers had in place of an admin token: people sign in again.
+    """
+    wanted = select(campaigns.c.id, campaigns.c.key, campaigns.c.created)
+    named = {row.id: row for row in connection.execute(wanted)}
+    rows = connection.execute(select(_first_tokens)).mappings().all()
+    signed_in = {_first_reading_id(row["id"]) for row in rows if row["kind"] == "admin"}
+    _first_tokens.drop(connection)
+    tokens.create(connection)
+    for row in rows:
+        owner = named.get(row["campaign"])
+        lost = owner is None or row["created"] < owner.created
+        if row["id"] in signed_in or (row["campaign"] is not None and lost):
+            continue
+        key = None if row["campaign"] is None or owner is None else owner.key
+        connection.execute(insert(tokens).values({**row, "campaign": key, "label": ""}))
+
+
+def _first_reading_id(admin: str) -> str:
+    """Return the id that the read token of an admin token had up to version 2."""
+    return hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _history_table)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _first_tables,
+    _history_table,
+    _bound_tokens,
+)
 
 
 def upgrade(connection: Connection) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,9 +22,9 @@ from noutput.collector.store.interface import (
     Outcome,
     Snapshot,
     Submission,
-    TokenRow,
     UnavailableError,
 )
+from noutput.collector.store.tokens import SqlTokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
-_TOKENS = [schema.tokens.c[name] for name in TokenRow.__slots__]
 _MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
-class SqlStore(ABC):
+class SqlStore(SqlTokens):
     """A store on a database that speaks SQL; see `Store`."""
 
     _snapshot_options: ClassVar[dict[str, Any]] = {}
@@ -50,10 +49,6 @@ class SqlStore(ABC):
         except BaseException:
             engine.dispose()
             raise
-
-    @abstractmethod
-    def _lock_schema(self, connection: Connection) -> None:
-        """Let one process at a time do what depends on all rows of a table, until the commit."""
 
     @abstractmethod
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
@@ -233,38 +228,6 @@ class SqlStore(ABC):
             for cell in range(CellLayout(campaign).size)
         ]
         connection.execute(insert(schema.counts), cells)
-
-    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
-        """Keep a token, unless one has its id; with `first`, only the first admin token."""
-        table = schema.tokens
-        with suppress(IntegrityError), self._write() as connection:
-            if first:
-                self._lock_schema(connection)
-                known = select(func.count()).select_from(table).where(table.c.kind == "admin")
-                if connection.execute(known).scalar_one():
-                    return False
-            values = dict(zip(TokenRow.__slots__, astuple(row), strict=True))
-            connection.execute(insert(table).values(values))
-            return True
-        return False
-
-    def tokens(self) -> list[TokenRow]:
-        """Return all tokens."""
-        query = select(*_TOKENS).order_by(schema.tokens.c.created, schema.tokens.c.id)
-        with self._read() as connection:
-            return [TokenRow(*row) for row in connection.execute(query)]
-
-    def token(self, token_id: str) -> TokenRow | None:
-        """Return one token."""
-        with self._read() as connection:
-            row = connection.execute(select(*_TOKENS).where(schema.tokens.c.id == token_id)).first()
-            return None if row is None else TokenRow(*row)
-
-    def delete_token(self, token_id: str) -> bool:
-        """Forget a token."""
-        with self._write() as connection:
-            gone = connection.execute(delete(schema.tokens).where(schema.tokens.c.id == token_id))
-            return gone.rowcount > 0
 
     def ping(self) -> None:
         """Raise `UnavailableError` where the database cannot be reached."""
