@@ -45,7 +45,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, campaign: Campaign) -> Iter
     document.write_text(campaign.to_json())
     with running(str(folder / "reports.db"), document) as started:
         yield started
-        with urllib.request.urlopen(f"{started.url}/metrics") as answer:  # noqa: S310
+        headers = {"Authorization": f"Bearer {started.token}"}
+        request = urllib.request.Request(f"{started.url}/metrics", headers=headers)  # noqa: S310
+        with urllib.request.urlopen(request) as answer:  # noqa: S310
             assert "noutput_reports_accepted_total 0\n" in answer.read().decode()
 
 

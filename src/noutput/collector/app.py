@@ -65,7 +65,9 @@ def _framework_app(services: Services) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         services.writer.start()
         services.recorder.start()
+        services.closer.start()
         yield
+        await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()
 

@@ -48,7 +48,9 @@ class CampaignSummary(_Model):
     public: bool
     opens: str
     closes: str
-    closed: str | None = Field(description="When it was closed by hand.")
+    closed: str | None = Field(
+        description="When it was closed, by hand or by its time; null while it is not."
+    )
     state: Literal["upcoming", "open", "closed"]
     reports: int = Field(ge=0)
 

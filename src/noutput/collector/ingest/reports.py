@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
@@ -72,7 +73,11 @@ class ReportsRoute:
             raise ProblemError("unsupported-media-type", detail)
         limit = BODY_LIMITS[media]
         body = await read_body(receive, headers, limit, services.limits.body_seconds)
-        if not entry.is_open(services.clock()):
+        now = services.clock()
+        if not entry.is_open(now):
+            if entry.is_over(now):
+                with suppress(UnavailableError):  # the next one tries again
+                    await asyncio.to_thread(services.closer.close, entry)
             raise _not_open(entry)
         try:
             if len(body) > _LARGE_BODY and media.endswith(b"json"):

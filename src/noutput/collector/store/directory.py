@@ -43,6 +43,10 @@ class KnownCampaign:
         """Say whether reports are counted at this instant."""
         return self.closed is None and self.campaign.is_open(now)
 
+    def is_over(self, now: datetime) -> bool:
+        """Say whether its closing time has passed, and the database does not say so yet."""
+        return self.closed is None and now >= self.campaign.closes
+
     def state(self, now: datetime) -> State:
         """Return "upcoming", "open" or "closed"."""
         if self.is_open(now):

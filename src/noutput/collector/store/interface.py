@@ -38,7 +38,7 @@ class CampaignRow:
     created : str
         The instant at which it came to this database.
     closed : str, optional
-        The instant at which it was closed by hand, before the time it names.
+        The instant at which it was closed: by hand, or the time it names once that has passed.
     """
 
     key: int
@@ -174,7 +174,7 @@ class Store(Protocol):
     """
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
-        """Count reports; None where the campaign is gone or closed by hand."""
+        """Count reports; None where the campaign is gone or closed."""
 
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str
@@ -187,8 +187,13 @@ class Store(Protocol):
     def campaign(self, campaign_id: str) -> CampaignRow | None:
         """Return one campaign."""
 
-    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
-        """Count no more reports of a campaign; keep the first closing time."""
+    def close_campaign(
+        self, campaign_id: str, now: str, *, key: int | None = None
+    ) -> CampaignRow | None:
+        """Count no more reports of a campaign; keep the first closing time.
+
+        With `key`, another campaign that got the same id meanwhile stays open.
+        """
 
     def delete(self, campaign_id: str) -> bool:
         """Forget a campaign with its counts and ids."""

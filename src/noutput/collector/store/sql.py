@@ -69,7 +69,7 @@ class SqlStore(SqlTokens):
         """Return all counted ids of a campaign in pieces of whole ids."""
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
-        """Count reports; None where the campaign is gone or closed by hand."""
+        """Count reports; None where the campaign is gone or closed."""
         result: list[Outcome | None] = [None] * len(submissions)
         with self._write() as connection:
             waiting = groups(submissions)
@@ -117,11 +117,15 @@ class SqlStore(SqlTokens):
         row = connection.execute(query).first()
         return None if row is None else CampaignRow(*row)
 
-    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
+    def close_campaign(
+        self, campaign_id: str, now: str, *, key: int | None = None
+    ) -> CampaignRow | None:
         """Count no more reports of a campaign; keep the first closing time."""
         table = schema.campaigns
         with self._write() as connection:
             change = update(table).where(table.c.id == campaign_id, table.c.closed.is_(None))
+            if key is not None:
+                change = change.where(table.c.key == key)
             connection.execute(change.values(closed=now))
             return self._campaign(connection, campaign_id)
 

@@ -93,9 +93,11 @@ class SqliteStore(SqlStore):
         if pieces:
             yield b"".join(pieces)
 
-    def close_campaign(self, campaign_id: str, now: str) -> CampaignRow | None:
+    def close_campaign(
+        self, campaign_id: str, now: str, *, key: int | None = None
+    ) -> CampaignRow | None:
         """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(campaign_id, now)
+        row = super().close_campaign(campaign_id, now, key=key)
         self._forget(row)
         return row
 
