@@ -33,6 +33,10 @@ __all__ = ["command"]
     help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
     "X-Forwarded-Proto the scheme; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="Form of the log lines on the standard error.",
+)  # fmt: skip
 @click.option("--new-admin-token", is_flag=True, help="Print another admin token.")
 def command(
     database: str,
@@ -42,6 +46,7 @@ def command(
     rate: float,
     burst: int,
     trusted_proxies: tuple[str, ...],
+    log_format: str,
     new_admin_token: bool,
 ) -> None:
     """Collect reports over HTTP and answer with estimates.
@@ -57,6 +62,7 @@ def command(
         port=port,
         campaigns=campaigns,
         trusted_proxies=trusted_proxies,
+        log_format=log_format,
         new_admin_token=new_admin_token,
         limits=Limits(requests_per_second=rate, burst=burst),
     )

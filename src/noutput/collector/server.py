@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from noutput import _checks
 from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.limits import Limits
+from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
 
@@ -58,6 +60,8 @@ class Options:
         ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
+    log_format : "text" or "json"
+        Of the lines on the standard error.
     limits : Limits
     clock : Clock
         Says what time it is, for opening and closing times and for the history.
@@ -69,10 +73,12 @@ class Options:
     campaigns: tuple[Path, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
+    log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
     clock: Clock = system_clock
 
     def __post_init__(self) -> None:
+        _checks.choice("log_format", self.log_format, LOG_FORMATS)
         for each in self.trusted_proxies:
             try:
                 ipaddress.ip_network(each)
@@ -91,6 +97,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         Gets the first admin token, which is shown nowhere else, and the address.
     """
     _need_all()
+    start_logging(options.log_format)
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
     try:
@@ -178,6 +185,7 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
         http=limited_protocol(options.limits),
         ws="none",
         lifespan="on",
+        log_config=None,  # as `start_logging` says
         log_level="warning",
         access_log=False,
         server_header=False,

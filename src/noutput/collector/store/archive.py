@@ -53,6 +53,8 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> int:
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
     }
     part = file.with_name(f".{file.name}.part")
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)  # as private as the database
     with zipfile.ZipFile(part, "w") as archive:
         archive.writestr(_CAMPAIGN, found.row.document, zipfile.ZIP_DEFLATED)
         archive.writestr(_COUNTS, json.dumps(content), zipfile.ZIP_DEFLATED)

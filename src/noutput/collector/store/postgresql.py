@@ -63,6 +63,7 @@ class PostgresqlStore(SqlStore):
                 pool_size=4,
                 max_overflow=8,
                 pool_pre_ping=True,
+                hide_parameters=True,  # errors are logged, and ids are not
                 connect_args={"options": settings, "connect_timeout": 5},
             )
         )

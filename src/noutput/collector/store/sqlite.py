@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine, event, select
 
+from noutput.collector.store.files import create_private, keep_private
 from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.schema import id_runs
@@ -48,12 +50,20 @@ class SqliteStore(SqlStore):
     ----------
     As in `Store`. A commit is durable before `add` returns: write-ahead log with
     ``synchronous=FULL``. Ids are sorted inside a row, so the file does not keep their order.
+
+    Only its owner can open the file: rights of others are taken away.
     """
 
     def __init__(self, url: URL) -> None:
         self._known: dict[int, tuple[int, IdSet]] = {}
         self._writing = threading.RLock()
+        path = None if url.database in (None, "", ":memory:") else Path(str(url.database))
+        if path is not None:
+            create_private(path)
+            keep_private(path)
         super().__init__(_engine(url))
+        if path is not None:  # where SQLite had to make it
+            keep_private(path)
 
     def _lock_schema(self, connection: Connection) -> None:
         """Nothing to do: a writing transaction has the whole file for itself."""
@@ -136,7 +146,7 @@ def _raw(connection: Connection) -> sqlite3.Connection:
 
 
 def _engine(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:

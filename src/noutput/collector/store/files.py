@@ -1,0 +1,56 @@
+"""Rights of database files: only their owner can read them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["create_private", "keep_private"]
+
+_OTHERS = 0o077  # the rights of everybody but the owner
+_BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's names
+_log = logging.getLogger("noutput.collector")
+
+
+def create_private(path: Path) -> None:
+    """Make an empty file that only its owner can read and write, unless the name is taken.
+
+    SQLite gives the files beside it the same rights. The file is made under another name and
+    linked into place: SQLite's locks would be lost where a descriptor of the file is closed.
+    Where that is not possible, SQLite makes the file or says why it cannot.
+    """
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    with suppress(OSError):
+        if os.path.lexists(path):
+            return
+        os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            os.link(beside, path)
+        finally:
+            beside.unlink()
+
+
+def keep_private(path: Path) -> None:
+    """Take the rights of others away from a database; warn where that is not possible."""
+    if os.name == "nt":  # Windows has no such rights; folders of a user are private there
+        return
+    for name in (path.with_name(path.name + suffix) for suffix in _BESIDE):
+        with suppress(FileNotFoundError):
+            mode = name.stat().st_mode & 0o777
+            if mode & _OTHERS:
+                _take_away(name, mode)
+
+
+def _take_away(path: Path, mode: int) -> None:
+    private = mode & ~_OTHERS
+    with suppress(PermissionError):
+        path.chmod(private)
+    if path.stat().st_mode & _OTHERS:
+        text = "others than the owner can open %s (mode %03o), and this could not be changed"
+        _log.warning(text, path.name, mode)
+    else:
+        text = "others than the owner could open %s: its mode was %03o, and is %03o now"
+        _log.warning(text, path.name, mode, private)

@@ -1,0 +1,127 @@
+"""What a collector logs: one form of lines, and nothing that is private."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import socket
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, insert
+
+from noutput.campaign import Campaign, draw_report
+from noutput.campaign.wire import REPORT_TYPE, encode_report
+from noutput.collector.logs import LogFormatter, start_logging
+from noutput.collector.server import Options, running
+from noutput.collector.store.schema import tokens
+from noutput.errors import InvalidArgumentError
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (WARNING|ERROR) [a-z.]+: \S.*")
+TOKEN = "noutput_0123456789ab_" + "s" * 43
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    root, own = logging.getLogger(), logging.getLogger("noutput")
+    before = root.handlers[:], root.level, own.level
+    stream = io.StringIO()
+    # pytest has its own handlers at the root, which must outlive the test
+    root.handlers = []
+    start_logging("text", stream)
+    yield stream
+    root.handlers, root.level, own.level = before[0], before[1], before[2]
+
+
+def test_lines_cannot_be_forged(log: io.StringIO) -> None:
+    forged = "x\n2026-01-01T00:00:00.000Z ERROR noutput.collector: all is lost\x1b[2J\u2028y"
+    logging.getLogger("uvicorn.error").warning("%s", forged)
+    first, second = log.getvalue().splitlines()
+    assert LINE.fullmatch(first)
+    assert second.startswith("    2026")
+    assert second.endswith(r"lost\x1b[2J\u2028y")
+
+
+def test_no_secret_is_written(log: io.StringIO) -> None:
+    try:
+        raise ValueError(f"Bearer {TOKEN} is wrong")
+    except ValueError:
+        logging.getLogger("noutput.collector").exception("refused %s", TOKEN)
+    assert "s" * 43 not in log.getvalue()
+    assert log.getvalue().count("noutput_0123456789ab_...") == 2
+
+
+def test_json_lines() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        record = logging.LogRecord(
+            "noutput.collector", logging.ERROR, "", 1, "it %s", ("failed",), sys.exc_info()
+        )
+    text = LogFormatter("json").format(record)
+    assert "\n" not in text
+    found = json.loads(text)
+    assert list(found) == ["time", "level", "logger", "message", "traceback"]
+    assert found["message"] == "it failed"
+    assert found["traceback"].endswith("ValueError: two\nlines")
+    with pytest.raises(InvalidArgumentError, match="log_format must be one of"):
+        Options("x.db", log_format="xml")
+
+
+def test_a_running_collector_logs_nothing_private(
+    log: io.StringIO, tmp_path: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = tmp_path / "commute.json"
+    document.write_text(campaign.to_json())
+    options = Options(str(tmp_path / "reports.db"), port=0, campaigns=(document,))
+    report = draw_report(campaign, {"minutes": 41.5, "rides": 2.0, "cost": 12.5})
+    headers = {"Content-Type": REPORT_TYPE, "User-Agent": "private-agent"}
+    with running(options) as collector:
+        headers["Authorization"] = f"Bearer {collector.admin_token}"
+        host = collector.url.removeprefix("http://")
+        with socket.create_connection((host.split(":")[0], int(host.split(":")[1]))) as client:
+            client.sendall(b"what is this\r\n\r\n")
+            client.recv(4096)
+        store = type(collector.store)
+        # what a mistake in the store would be: an error of the database with its parameters
+        monkeypatch.setattr(store, "_count", _insert_twice)
+        address = f"{collector.url}/campaigns/commute/reports"
+        assert status(address, headers, encode_report(report)) == 503
+        # a mistake in a route
+        monkeypatch.setattr(store, "totals", lambda _: float(collector.admin_token))
+        assert status(f"{collector.url}/campaigns", headers) == 500
+        secret = collector.admin_token.split("_", 2)[2]
+    text = log.getvalue()
+    records = [line for line in text.splitlines() if not line.startswith("    ")]
+    assert len(records) >= 3
+    for line in records:
+        assert LINE.fullmatch(line), line
+    assert "uvicorn.error: Invalid HTTP request received." in text
+    assert "ERROR noutput.collector: the commit failed" in text
+    for hidden in (secret, report.id, str(bytes.fromhex(report.id)), "41.5", "private-agent",
+                   "private-label", "127.0.0.1"):  # fmt: skip
+        assert hidden not in text, hidden
+
+
+def status(address: str, headers: dict[str, str], body: bytes | None = None) -> int:
+    request = urllib.request.Request(address, body, headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def _insert_twice(_: object, connection: object, __: object) -> None:
+    assert isinstance(connection, Connection)
+    values = {"id": "0" * 12, "kind": "read", "label": "private-label", "salt": b"", "digest": b"",
+              "created": ""}  # fmt: skip
+    for _ in range(2):
+        connection.execute(insert(tokens).values(values))
