@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 # What is run or read by a test, and what is only shown. Nothing else may be used.
 CHECKED = ("console", "js", "json", "python", "sh", "toml")
-SHOWN = ("nginx", "text")
+SHOWN = ("nginx", "text", "yaml")
 
 _FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE_NAME = re.compile(r"# ([\w.-]+\.[a-z]+)\n")
