@@ -38,7 +38,7 @@ _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 _CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 _GAP = 2.0**-18
 _ROUNDING = 1e-9
-_LEAST_MOVE = 2.0
+_LEAST_MOVE = 4.0
 _BOTH_KINDS = 1.5
 _FEW_OUTPUTS = 32
 _FEW_STEPS, _STEPS = 1500, 800  # a step with few outputs takes less time, and gains less
@@ -81,7 +81,7 @@ def _outputs(epsilon: float, n_outputs: int) -> Array:
     look to the estimator like other bins. With neighbors apart, a row gets its mean from how it
     divides a window between the two kinds of outputs, which tells nothing else. They move by a
     standard deviation of Square Wave. That is little where epsilon is large, and rows would have
-    to be divided so unevenly that it does tell: they move by 2 at least, as long as a window
+    to be divided so unevenly that it does tell: they move by 4 at least, as long as a window
     holds both kinds.
     """
     wave = square_wave(epsilon)

@@ -35,7 +35,7 @@ __all__ = ["Scales", "Schedule", "train"]
 
 _LOG_PEOPLE = (math.log(500.0), math.log(20_000.0))
 _TYPICAL_PEOPLE = 3000.0
-_VARIANCE_SHARE = 0.3
+_VARIANCE_SHARE = 0.1
 _MEMORY, _SQUARE_MEMORY = 0.9, 0.99
 _LAST_STEP = 1e-4
 _SHARED_STEP = 0.3  # of the parameters that a whole column or the whole table shares
