@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import noutput as no
 from noutput.designs import catalog, distribution
-from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design
 

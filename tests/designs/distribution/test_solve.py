@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from noutput.designs.distribution import solve, training
 from noutput.designs.distribution.error import expected_error
-from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.distribution.unrolled import Batch, Errors, errors_and_gradient
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.quantize import quantize

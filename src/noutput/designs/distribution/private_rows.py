@@ -30,7 +30,7 @@ from noutput.designs.solution import Array
 
 __all__ = ["Gradient", "Parameters", "Rows", "Shape"]
 
-Gradient: TypeAlias = tuple[Array, Array, Array]
+Gradient: TypeAlias = tuple[Array, ...]
 """Derivatives in the three parts of `Parameters`, or changes of them."""
 
 _LARGEST_LOGIT = 12.0
@@ -86,6 +86,11 @@ class Parameters:
             np.log([(total - 1.0 / factor) / (1.0 - total)]),
         )
 
+    @property
+    def parts(self) -> Gradient:
+        """The three of them."""
+        return self.logits, self.columns, self.total
+
     def moved(self, change: Gradient) -> Parameters:
         """Return the parameters after a step; logits stay where they can still turn back."""
         return Parameters(
@@ -110,11 +115,15 @@ class Parameters:
             self.total,
         )
 
+    def least(self, epsilon: float) -> Array:
+        """Return the least entries of the columns."""
+        lowest = math.exp(-epsilon)
+        total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
+        return np.asarray(total * special.softmax(self.columns))
+
     def rows(self, shape: Shape) -> Rows:
         """Return the table."""
-        lowest = math.exp(-shape.epsilon)
-        total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
-        least = total * special.softmax(self.columns)
+        least = self.least(shape.epsilon)
         logits = _balance(self.logits, least, shape)
         return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
 
@@ -199,15 +208,28 @@ class Rows:
         What would change the sum or the mean of a row is taken out of it first.
         """
         slopes, values = self.slopes, self.shape.outputs
-        pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
-        shared = _solve(slopes, values, pulls)
+        shared = self._shared(by_rows)
         free = by_rows - shared[:, :1] - shared[:, 1:] * values
         by_least = (self.probabilities / self.least * free).sum(axis=0)
+        return slopes * free, *self.by_columns(by_least)
+
+    def by_columns(self, by_least: Array) -> tuple[Array, Array]:
+        """Return the gradient in `columns` and `total`, given that in the least entries."""
         total = float(self.least.sum())
         by_total = float(by_least @ self.least) / total
         place = float(special.expit(self.parameters.total[0]))
         return (
-            slopes * free,
             self.least * (by_least - by_total),
             np.array([by_total * -math.expm1(-self.shape.epsilon) * place * (1.0 - place)]),
         )
+
+    def by_outputs(self, by_rows: Array) -> Array:
+        """Return the gradient in what the outputs stand for, through the means of the rows."""
+        result: Array = -(self._shared(by_rows)[:, 1] @ self.probabilities)
+        return result
+
+    def _shared(self, by_rows: Array) -> Array:
+        """Return the multipliers of the sums and the means of the rows, of shape (K, 2)."""
+        slopes, values = self.slopes, self.shape.outputs
+        pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
+        return _solve(slopes, values, pulls)

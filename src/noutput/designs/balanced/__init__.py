@@ -1,0 +1,104 @@
+r"""One table for the mean and the distribution: the variance held, the rest trained.
+
+Notes
+-----
+The worst-case variance stays within 10% of the proven limit; among all such tables, the one is
+sought with the least error of the estimated distribution. `split` makes the start: a table that is
+best for the mean, whose outputs are split so that they tell more and cost nothing. `training` then
+follows the gradient of the estimator's error, with the variance held. Rows are those of
+`noutput.designs.distribution`: one for each of 64 bins, tilted for its two ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput.designs.balanced.split import split
+from noutput.designs.balanced.training import Point, train
+from noutput.designs.distribution.bins import unbiased
+from noutput.designs.distribution.private_rows import Parameters
+from noutput.designs.distribution.simulated import Schedule
+from noutput.designs.distribution.training_shapes import BINS
+from noutput.designs.solution import Array, Progress, Solution
+from noutput.errors import DesignError
+from noutput.mechanisms.square_wave import square_wave
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = ["LARGEST_EXCESS", "SIZES", "base_size", "solve"]
+
+SIZES = (8, 256)
+"""The least and the largest number of outputs."""
+LARGEST_EXCESS = 0.10
+"""By how much the worst-case variance may exceed the limit, as a share of it."""
+
+_TRAINED_EXCESS = 0.096  # what training leaves is not exact
+_STEPS = 1000
+_SPREAD = 0.02  # of the largest output: outputs that are the same could not part
+_BASE = 16
+
+
+def base_size(n_outputs: int) -> int:
+    """Return how many outputs the table for the mean has that training starts from."""
+    return min(_BASE - n_outputs % 2, n_outputs // 2 - (n_outputs // 2 - n_outputs) % 2)
+
+
+def solve(
+    mean_table: TableMechanism,
+    bound: float,
+    n_outputs: int,
+    *,
+    schedule: Schedule | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Train a balanced table.
+
+    Parameters
+    ----------
+    mean_table : TableMechanism
+        A symmetric table that is best for the mean, with `base_size` outputs.
+    bound : float
+        The proven limit of the worst-case variance.
+    n_outputs : int
+    schedule : Schedule, optional
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Raises
+    ------
+    DesignError
+        If the trained table is biased, or its variance is more than 10% above the limit.
+    """
+    epsilon = mean_table.epsilon
+    chosen = schedule or Schedule(_STEPS)
+    found = train(
+        _start(mean_table, n_outputs, chosen.seed),
+        epsilon,
+        (1.0 + _TRAINED_EXCESS) * bound,
+        square_wave(epsilon).transition(BINS, n_outputs),
+        chosen,
+        progress or (lambda _share: None),
+    )
+    rows = found.rows(epsilon)
+    order = np.argsort(rows.shape.outputs)
+    solution = Solution(rows.shape.outputs[order], unbiased(rows)[:, order], chosen.steps)
+    _check(solution, bound, epsilon)
+    return solution
+
+
+def _start(mean_table: TableMechanism, n_outputs: int, seed: int) -> Point:
+    found = split(mean_table, n_outputs)
+    half = np.random.default_rng(seed).uniform(-1.0, 1.0, n_outputs // 2)
+    noise: Array = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
+    outputs = found.outputs + _SPREAD * np.abs(found.outputs).max() * noise
+    return Point(Parameters.near(found.probabilities, mean_table.epsilon), outputs).symmetric()
+
+
+def _check(solution: Solution, bound: float, epsilon: float) -> None:
+    excess = solution.worst_variance / bound - 1.0
+    if excess > LARGEST_EXCESS:
+        rule = f"training left a worst-case variance {excess:.1%} above the limit"
+        raise DesignError(f"{rule} for epsilon {epsilon} and {len(solution.outputs)} outputs")
