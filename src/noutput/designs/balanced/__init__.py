@@ -94,7 +94,8 @@ def _start(mean_table: TableMechanism, n_outputs: int, seed: int) -> Point:
     half = np.random.default_rng(seed).uniform(-1.0, 1.0, n_outputs // 2)
     noise: Array = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
     outputs = found.outputs + _SPREAD * np.abs(found.outputs).max() * noise
-    return Point(Parameters.near(found.probabilities, mean_table.epsilon), outputs).symmetric()
+    start = Parameters.above(found.least, found.probabilities, mean_table.epsilon)
+    return Point(start, outputs).symmetric()
 
 
 def _check(solution: Solution, bound: float, epsilon: float) -> None:

@@ -34,9 +34,13 @@ _POINTS = 16  # of a bin
 
 @dataclass(frozen=True)
 class SplitTable:
-    """Rows of the bins and what the outputs stand for; mirrored outputs are in mirrored order."""
+    """Rows of the bins, the least entries of the columns, and what the outputs stand for.
+
+    Mirrored outputs are in mirrored order.
+    """
 
     probabilities: Array
+    least: Array
     outputs: Array
 
 
@@ -58,12 +62,13 @@ def split(table: TableMechanism, n_outputs: int) -> SplitTable:
     weights = np.asarray(table.weights) / table.scale
     least, most = weights.min(axis=0), weights.max(axis=0)
     levels = (fine - least) / (most - least)
-    columns, outputs = [], []
+    columns, lowest, outputs = [], [], []
     for column, pieces in enumerate(sizes(n_outputs, table.n_outputs)):
         order = range(pieces) if column < table.n_outputs / 2 else reversed(range(pieces))
         for piece in order:
             inside = np.clip(levels[:, column] * pieces - piece, 0.0, 1.0)
             share = inside.reshape(BINS, _POINTS).mean(axis=1)
             columns.append((least[column] + (most - least)[column] * share) / pieces)
+            lowest.append(least[column] / pieces)
             outputs.append(float(table.outputs[column]))
-    return SplitTable(np.array(columns).T, np.array(outputs))
+    return SplitTable(np.array(columns).T, np.array(lowest), np.array(outputs))

@@ -12,7 +12,7 @@ the knots of :math:`\max(0, y_k + \mu e_k)^2 / 2 \mu`, and the multipliers :math
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,17 +126,11 @@ def train(
         gradient = _gradient(rows, point.scaled(epsilon), mirrored_mean(slope), limit.pulls(rows))
         if step % _BETWEEN == _BETWEEN - 1:
             limit.follow(rows)
-        point = Point(_joined(rows), point.outputs).moved(adam.step(gradient, size)).symmetric()
+        point = point.moved(adam.step(gradient, size)).symmetric()
         if step >= schedule.first_averaged:
             average = average.towards(point, 1.0 / (step - schedule.first_averaged + 1))
         progress((step + 1) / schedule.steps)
     return average
-
-
-def _joined(rows: Rows) -> Parameters:
-    """Return parameters of one row per bin, with the mean of the tilts taken into the logits."""
-    logits = rows.parameters.logits
-    return replace(rows.parameters, logits=(logits[::2] + logits[1::2]) / 2.0)
 
 
 def _gradient(rows: Rows, reach: Reach, by_bins: Array, pulls: Array) -> tuple[Array, ...]:

@@ -74,7 +74,12 @@ class Parameters:
         No logit is large: those at a bound could not be moved by a gradient.
         """
         factor = math.exp(epsilon)
-        least = np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor)
+        return cls.above(np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor), rows, epsilon)
+
+    @classmethod
+    def above(cls, least: Array, rows: Array, epsilon: float) -> Parameters:
+        """Return parameters of rows whose columns have these least entries."""
+        factor = math.exp(epsilon)
         room = 1e-3 * (1.0 - 1.0 / factor)
         total = float(np.clip(least.sum(), 1.0 / factor + room, 1.0 - room))
         shares = least / least.sum()
@@ -125,7 +130,7 @@ class Parameters:
         """Return the table."""
         least = self.least(shape.epsilon)
         logits = _balance(self.logits, least, shape)
-        return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
+        return Rows(replace(self, logits=logits), special.expit(logits), least, shape, self.logits)
 
 
 def _balance(logits: Array, least: Array, shape: Shape) -> Array:
@@ -185,12 +190,15 @@ class Rows:
         Where each entry lies between the least and the largest of its column.
     least : array of shape (N,)
     shape : Shape
+    unbalanced : array of shape (K, N)
+        The logits before the balance.
     """
 
     parameters: Parameters
     levels: Array
     least: Array
     shape: Shape
+    unbalanced: Array
 
     @property
     def probabilities(self) -> Array:
@@ -224,8 +232,19 @@ class Rows:
         )
 
     def by_outputs(self, by_rows: Array) -> Array:
-        """Return the gradient in what the outputs stand for, through the means of the rows."""
-        result: Array = -(self._shared(by_rows)[:, 1] @ self.probabilities)
+        """Return the gradient in what the outputs stand for, with the unbalanced logits held."""
+        shared = self._shared(by_rows)
+        free = by_rows - shared[:, :1] - shared[:, 1:] * self.shape.outputs
+        result: Array = self._tilts @ (self.slopes * free) - shared[:, 1] @ self.probabilities
+        return result
+
+    @property
+    def _tilts(self) -> Array:
+        """The factors of the outputs in the balance, one per row."""
+        balance = self.parameters.logits - self.unbalanced
+        low, high = np.argmin(self.shape.outputs), np.argmax(self.shape.outputs)
+        width = self.shape.outputs[high] - self.shape.outputs[low]
+        result: Array = (balance[:, high] - balance[:, low]) / width
         return result
 
     def _shared(self, by_rows: Array) -> Array:
