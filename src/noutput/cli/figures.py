@@ -79,7 +79,8 @@ def _draw_limit(axes: Axes, design: Design) -> None:
     from noutput.designs import catalog
 
     size = max(n for n in catalog.SIZES if n <= max(design.mechanism.n_outputs, 2))
-    near = [catalog.shipped(e, size, Objective(design.objective.r)) for e in catalog.EPSILONS]
+    norm = Objective.parse(design.objective.variance_norm or design.objective.spelling)
+    near = [catalog.shipped(e, size, norm) for e in catalog.EPSILONS]
     known = [other for other in near if other is not None]
     epsilons = [other.mechanism.epsilon for other in known]
     axes.plot(epsilons, [other.value for other in known], color="#3b528b", lw=1.8)
