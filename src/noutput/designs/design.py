@@ -179,7 +179,9 @@ def _optimal(
     return solutions[catalog.smallest(values)]
 
 
-def _trained(epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress) -> Solution:
+def _trained(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Solution:
     from noutput.designs import distribution
 
     size = _trained_size(n_outputs, goal, distribution.SIZES)

@@ -61,7 +61,7 @@ def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> 
         question=campaign.question,
         fingerprint=campaign.fingerprint,
         epsilon=campaign.epsilon,
-        goal="distribution" if campaign.goal == "distribution" else "mean",
+        goal=campaign.goal,
         public=campaign.public,
         opens=format_instant(campaign.opens),
         closes=format_instant(campaign.closes),
