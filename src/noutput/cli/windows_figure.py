@@ -62,7 +62,7 @@ def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
     )  # fmt: skip
     axes.figure.colorbar(image, ax=axes, label="how much likelier than at its least likely input")
     axes.set(xlabel="input x", ylabel="reports, by the middle of their windows")
-    axes.set_title("Every report is a window on the inputs", fontsize=10)
+    axes.set_title("Every report points at some inputs", fontsize=10)
 
 
 def _draw_columns(axes: Axes, ratios: NDArray[np.float64], epsilon: float) -> None:
