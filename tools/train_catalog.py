@@ -46,7 +46,8 @@ def _solve(task: _Task) -> Solution:
     if task.objective == "distribution":
         return distribution.solve(task.epsilon, task.size)
     best = design(task.epsilon, balanced.base_size(task.size), "worst")
-    assert best.lower_bound is not None
+    if best.lower_bound is None:
+        raise click.ClickException(f"no lower bound is known for epsilon {task.epsilon}")
     return balanced.solve(best.mechanism, best.lower_bound, task.size)
 
 

@@ -38,7 +38,7 @@ def test_the_gap_of_four_bits() -> None:
         "docs/comparison.md",
         rf"within {NUMBER}% of the limit up to ε = 1, and within {NUMBER}% up to ε = 4",
     )
-    gaps = {epsilon: no.design(epsilon, 16).gap for epsilon in catalog.EPSILONS}
+    gaps = {epsilon: no.design(epsilon, 16, "worst").gap for epsilon in catalog.EPSILONS}
     for limit, last in ((low, 1.0), (high, 4.0)):
         found = [100 * gap for epsilon, gap in gaps.items() if epsilon <= last and gap is not None]
         assert limit - 0.1 < max(found) <= limit
@@ -66,7 +66,7 @@ def test_what_no_mechanism_can_remove() -> None:
 def test_more_outputs_at_a_large_epsilon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path))
     shown = stated("docs/choosing.md", r"the gap at epsilon 8 from (\d+)% to ([\d.]+)%")
-    gaps = [no.design(8.0, size).gap for size in (16, 64)]
+    gaps = [no.design(8.0, size, "worst").gap for size in (16, 64)]
     np.testing.assert_allclose(shown, 100 * np.array(gaps, float), rtol=0.05)
 
 
@@ -83,7 +83,7 @@ def test_a_forger_against_the_interval() -> None:
     """1% of 20,000 reports move the mean by twice the half width."""
     stated("docs/privacy.md", r"with (1)% of 20,000 reports at epsilon 1 and bounds from 0 to 180")
     stated("docs/privacy.md", r"which is twice the half width of that campaign's (95)% interval")
-    m = no.design(1.0, 16).mechanism
+    m = no.design(1.0, 16, "worst").mechanism
     tally = no.Tally(m.fingerprint, (1_250,) * m.n_outputs)
     bound = no.estimate_mean(m, tally, MINUTES).poisoning_bound(200)
     assert bound == pytest.approx(2 * half_width(people=20_000), rel=0.05)
@@ -103,7 +103,7 @@ def test_the_guaranteed_interval_with_many_reports() -> None:
         "docs/estimation.md",
         rf"reports it is about {NUMBER} times as wide as the normal one at 95%",
     )
-    m = no.design(1.0, 16).mechanism
+    m = no.design(1.0, 16, "worst").mechanism
     mean = no.estimate_mean(m, no.Tally(m.fingerprint, (MILLION,) * m.n_outputs))
     widths = [np.subtract(*mean.interval(kind=kind)) for kind in ("guaranteed", "normal")]
     assert widths[0] / widths[1] == pytest.approx(shown, abs=0.05)
@@ -129,7 +129,7 @@ def test_stopping_early_with_a_million_reports(shape: str) -> None:
     page = "docs/estimation.md"
     low, high = stated(page, r"1e-5 has (\d+) to (\d+) times the mean Wasserstein error")
     (even,) = stated(page, rf"1e-5 has less than {NUMBER} times the error there")
-    m = no.design(1.0, 16).mechanism
+    m = no.design(1.0, 16, "worst").mechanism
     people = SHAPES[shape]
     rng = np.random.default_rng(1)
     counts = rng.multinomial(MILLION, people @ m.transition(64), size=CAMPAIGNS)
@@ -147,7 +147,7 @@ def test_stopping_early_with_a_million_reports(shape: str) -> None:
 
 def mean_errors(people: Histogram, reports: int, campaigns: int, seed: int) -> dict[str, float]:
     """The Wasserstein error of every method, at epsilon 1 with 16 outputs."""
-    m = no.design(1.0, 16).mechanism
+    m = no.design(1.0, 16, "worst").mechanism
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(reports, people @ m.transition(64), size=campaigns)
     tallies = [no.Tally(m.fingerprint, tuple(row)) for row in counts.tolist()]

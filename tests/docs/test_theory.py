@@ -34,7 +34,7 @@ def _check_cell(cell: str, design: no.Design) -> None:
 @pytest.mark.parametrize("epsilon", MEASURED)
 def test_values_bounds_and_gaps_of_the_catalog(epsilon: str) -> None:
     bound, *cells = MEASURED[epsilon][:4]
-    designs = [no.design(float(epsilon), size) for size in (4, 8, 16)]
+    designs = [no.design(float(epsilon), size, "worst") for size in (4, 8, 16)]
     lower = designs[-1].lower_bound
     assert lower is not None
     assert _near(bound, lower)
@@ -48,12 +48,12 @@ def test_values_and_gaps_of_64_outputs(
     epsilon: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path_factory.mktemp("cache")))
-    _check_cell(MEASURED[epsilon][4], no.design(float(epsilon), 64))
+    _check_cell(MEASURED[epsilon][4], no.design(float(epsilon), 64, "worst"))
 
 
 def test_values_do_not_increase_with_outputs_but_for_rounding() -> None:
     for epsilon in catalog.EPSILONS:
-        values = np.array([no.design(epsilon, size).value for size in catalog.SIZES])
+        values = np.array([no.design(epsilon, size, "worst").value for size in catalog.SIZES])
         assert np.all(values[1:] <= values[:-1] * (1 + 1e-6)), epsilon
 
 

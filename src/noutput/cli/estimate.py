@@ -14,6 +14,7 @@ from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars
 from noutput.cli.summary import document, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
+from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     from noutput.estimate.summary import Summary
@@ -30,7 +31,7 @@ __all__ = ["command"]
     help="Column to estimate; repeat for more [default: all that were privatized].",
 )  # fmt: skip
 @click.option(
-    "--method", type=click.Choice(["gp", "em", "ems", "mle"]), default="gp", show_default=True,
+    "--method", type=click.Choice(METHODS), default=DEFAULT_METHOD, show_default=True,
     help="Method that estimates the distribution.",
 )  # fmt: skip
 @click.option(

@@ -51,7 +51,7 @@ def command(
     lower: float,
     upper: float,
     prior: list[float] | None,
-    outputs: int,
+    outputs: int | None,
     objective: str,
     as_json: bool,
 ) -> None:

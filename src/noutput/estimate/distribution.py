@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import gaussian, histograms, methods
+from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 from noutput.estimate.counts import (
     Array,
     Channel,
@@ -253,7 +254,7 @@ def estimate_distribution(
     mechanism: Channel,
     tally: Tally,
     bins: int = 64,
-    method: str = "em",
+    method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
     bounds: IntervalLike = UNIT,
@@ -263,7 +264,7 @@ def estimate_distribution(
     mechanism: Channel,
     tally: Sequence[Tally],
     bins: int = 64,
-    method: str = "em",
+    method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
     bounds: IntervalLike = UNIT,
@@ -272,7 +273,7 @@ def estimate_distribution(
     mechanism: Channel,
     tally: Tally | Sequence[Tally],
     bins: int = 64,
-    method: str = "em",
+    method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
     bounds: IntervalLike = UNIT,
@@ -290,7 +291,7 @@ def estimate_distribution(
         How many equal bins divide the bounds.
     method : {"em", "ems", "mle", "gp"}
         EM from the uniform start; EM with smoothing; the maximum of the likelihood; the
-        Gaussian-process estimator (the most accurate on real data, see the notes).
+        Gaussian-process estimator (the default, and the most accurate on real data).
     tolerance : float or "auto"
         For em and ems, stop when an iteration changes the log-likelihood per report by no
         more; 1e-5 is the paper's rule, "auto" is :math:`0.01 / m` for m reports. For mle, how
@@ -328,7 +329,7 @@ def estimate_distribution(
     """
     units = as_interval(bounds)
     count = _checks.whole("bins", bins, 2, MAX_BINS)
-    _checks.choice("method", method, methods.METHODS)
+    _checks.choice("method", method, METHODS)
     rule = methods.check_tolerance(method, tolerance)
     theta = transition_matrix(mechanism, count)
     stack = list(tally) if isinstance(tally, Sequence) else [tally]

@@ -35,7 +35,7 @@ __all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
 
 _DIGITS = 3  # of an epsilon that is solved for
 _DESIGNS = 4  # made on demand at most while solving
-_OBJECTIVES = (*catalog.OBJECTIVES, "distribution")
+_OBJECTIVES = ("balanced", *catalog.OBJECTIVES, "distribution")
 
 
 def plan(
@@ -45,8 +45,8 @@ def plan(
     error: float | None = None,
     bounds: IntervalLike = UNIT,
     prior: ArrayLike | None = None,
-    n_outputs: int | None = 16,
-    objective: str = "worst",
+    n_outputs: int | None = None,
+    objective: str = "balanced",
     progress: Progress | None = None,
 ) -> Plan:
     r"""Say what to expect of a campaign; given two of epsilon, people and error, find the third.
@@ -83,17 +83,18 @@ def plan(
     -----
     The error falls as epsilon grows. Epsilon is found between two of the catalog by interpolation
     and rounded up to three digits, so that the plan's half width is at most the wanted error, and
-    close to it. No epsilon below 0.05 is proposed. Tables for distributions take longer to make:
-    the smallest epsilon of the catalog that does it is proposed, from 0.25 to 6.
+    close to it. No epsilon below 0.05 is proposed. Balanced tables and those for distributions
+    take longer to make: the smallest epsilon of the catalog that does it is proposed, from 0.25
+    to 6.
 
     Examples
     --------
     >>> import noutput as no
     >>> minutes = (0, 180)
-    >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes)
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes, objective="worst")
     >>> round(found.half_width, 2), found.bits
     (1.64, 4)
-    >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes).people < 537_000
+    >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes, objective="worst").people < 537_000
     True
     """
     bounds = as_interval(bounds)
@@ -118,7 +119,7 @@ def plan(
         count = whole_people((noise(epsilon) + known) / target, wanted)
     elif epsilon is None and people is not None and wanted is not None:
         count = _checks.whole("people", people, 2, MOST_PEOPLE)
-        if choice == "distribution":
+        if choice not in catalog.OBJECTIVES:
             found = _find_ready_epsilon(count * target - known, noise)
         else:
             found = _find_epsilon(count * target - known, noise)
@@ -140,8 +141,8 @@ def ready_plans(
     epsilons: tuple[float, ...],
     *,
     prior: ArrayLike | None = None,
-    n_outputs: int | None = 16,
-    objective: str = "worst",
+    n_outputs: int | None = None,
+    objective: str = "balanced",
 ) -> tuple[Plan, ...]:
     """Return a plan among those for the same people at other epsilons whose designs are ready."""
     goal = Objective.parse(objective)

@@ -17,7 +17,7 @@ moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2`, and some mixture of two numbers r
 worst case is its maximum over :math:`\mu`.
 
 The error of a distribution has no formula. It is simulated: campaigns are drawn from reference
-shapes (`SHAPES`), always with the same seed, and estimated by the method "gp".
+shapes (`SHAPES`), always with the same seed, and estimated by the default method.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _simulate(
     chances = shape @ mechanism.transition(len(shape))
     drawn = rng.multinomial(people, chances / chances.sum(), size=_CAMPAIGNS)
     tallies = [Tally(mechanism.fingerprint, tuple(row)) for row in drawn.tolist()]
-    found = estimate_distribution(mechanism, tallies, _BINS, "gp")
+    found = estimate_distribution(mechanism, tallies, _BINS)
     sums = np.concatenate([[0.0], np.cumsum(shape)])
     places = np.linspace(0.0, 1.0, len(sums))
     truth = np.diff(np.interp(np.linspace(0.0, 1.0, _BINS + 1), places, sums))

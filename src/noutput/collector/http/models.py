@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from noutput.campaign.campaign import GOALS
+
 __all__ = [
     "AttributeEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
     "Health", "MeanModel", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
@@ -41,7 +43,7 @@ class CampaignSummary(_Model):
     question: str
     fingerprint: str
     epsilon: float
-    goal: Literal["mean", "distribution"]
+    goal: str = Field(json_schema_extra={"enum": list(GOALS)})
     public: bool
     opens: str
     closes: str

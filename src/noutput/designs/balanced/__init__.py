@@ -36,8 +36,9 @@ LARGEST_EXCESS = 0.10
 """By how much the worst-case variance may exceed the limit, as a share of it."""
 
 _TRAINED_EXCESS = 0.096  # what training leaves is not exact
-_STEPS = 1000
+_STEPS = 1500
 _SPREAD = 0.02  # of the largest output: outputs that are the same could not part
+_LARGEST_LOGIT = 4.0
 _BASE = 16
 
 
@@ -94,7 +95,8 @@ def _start(mean_table: TableMechanism, n_outputs: int, seed: int) -> Point:
     half = np.random.default_rng(seed).uniform(-1.0, 1.0, n_outputs // 2)
     noise: Array = np.concatenate([half, np.zeros(n_outputs % 2), -half[::-1]])
     outputs = found.outputs + _SPREAD * np.abs(found.outputs).max() * noise
-    start = Parameters.above(found.least, found.probabilities, mean_table.epsilon)
+    epsilon = mean_table.epsilon
+    start = Parameters.above(found.least, found.probabilities, epsilon, _LARGEST_LOGIT)
     return Point(start, outputs).symmetric()
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Point", "train"]
 
-_RATES = (1.0, 0.3, 0.3, 0.1)  # of logits, columns, their total, and outputs
+_RATES = (1.0, 0.3, 0.3, 0.05)  # of logits, columns, their total, and outputs
 _STIFFNESS = 300.0
 _FOLLOWING = 0.3
 _BETWEEN = 10  # steps, before the multipliers follow

@@ -77,14 +77,16 @@ class Parameters:
         return cls.above(np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor), rows, epsilon)
 
     @classmethod
-    def above(cls, least: Array, rows: Array, epsilon: float) -> Parameters:
-        """Return parameters of rows whose columns have these least entries."""
+    def above(
+        cls, least: Array, rows: Array, epsilon: float, largest: float = _START_LOGIT
+    ) -> Parameters:
+        """Return parameters of rows whose columns have these least entries, and a largest logit."""
         factor = math.exp(epsilon)
         room = 1e-3 * (1.0 - 1.0 / factor)
         total = float(np.clip(least.sum(), 1.0 / factor + room, 1.0 - room))
         shares = least / least.sum()
         place = (rows / (total * shares) - 1.0) / (factor - 1.0)
-        edge = float(special.expit(_START_LOGIT))
+        edge = float(special.expit(largest))
         return cls(
             special.logit(np.clip(place, 1.0 - edge, edge)),
             np.log(shares),
