@@ -1,10 +1,10 @@
 """Train the catalogs of designs for distributions and of balanced designs that ship.
 
-``make catalog`` calls it. Every finished design is kept in a folder, so an interrupted run continues
-where it stopped. The arithmetic is pinned (`_PINNED`), so that another run gives the same documents
-bit for bit, with any number of jobs, on every x86-64 machine with AVX2 that has the locked versions
-of numpy and scipy. ``--check`` trains again and compares with what ships, document by document; a
-folder of its own keeps it from comparing with itself.
+``make catalog`` calls it. Every finished design is kept in a folder, so an interrupted run
+continues where it stopped. The arithmetic is pinned (`_PINNED`), so that another run gives the same
+tables bit for bit, with any number of jobs, on every x86-64 machine with AVX2 that has the locked
+versions of numpy and scipy. ``--check`` trains again and compares with what ships, table by table;
+give it a folder of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -21,7 +21,9 @@ from noutput.designs import balanced, catalog, distribution
 from noutput.designs.design import design
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design, certify
-from noutput.designs.solution import Solution
+
+if TYPE_CHECKING:
+    from noutput.designs.solution import Solution
 
 _PINNED = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -29,7 +31,7 @@ _PINNED = {
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
 """One thread and the instructions of AVX2: sums are rounded in the same order everywhere."""
-_SIZES = {"balanced": catalog.BALANCED_SIZES, "distribution": catalog.TRAINED_SIZES}
+_OBJECTIVES = ("balanced", "distribution")
 _SHIPPED = Path("src/noutput/designs")
 
 
@@ -45,7 +47,7 @@ class _Task(NamedTuple):
 def _solve(task: _Task) -> Solution:
     if task.objective == "distribution":
         return distribution.solve(task.epsilon, task.size)
-    best = design(task.epsilon, balanced.base_size(task.size), "worst")
+    best = design(task.epsilon, balanced.base_size(task.size, task.epsilon), "worst")
     if best.lower_bound is None:
         raise click.ClickException(f"no lower bound is known for epsilon {task.epsilon}")
     return balanced.solve(best.mechanism, best.lower_bound, task.size)
@@ -93,7 +95,7 @@ def _differences(designs: list[Design], tasks: list[_Task]) -> int:
 
 
 @click.command()
-@click.option("--objective", "objectives", multiple=True, type=click.Choice(list(_SIZES)))
+@click.option("--objective", "objectives", multiple=True, type=click.Choice(_OBJECTIVES))
 @click.option("--epsilon", "epsilons", multiple=True, type=click.Choice(catalog.TRAINED_EPSILONS))
 @click.option("--size", "sizes", multiple=True, type=int)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
@@ -113,10 +115,10 @@ def main(
         raise click.UsageError("--epsilon and --size need --check: a catalog is written as a whole")
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
-    for objective in objectives or tuple(_SIZES):
+    for objective in objectives or _OBJECTIVES:
         tasks = [
             _Task(objective, epsilon, size)
-            for size in reversed(_SIZES[objective])
+            for size in reversed(catalog.TRAINED_SIZES)
             for epsilon in epsilons or catalog.TRAINED_EPSILONS
             if not sizes or size in sizes
         ]
@@ -134,5 +136,5 @@ def main(
 if __name__ == "__main__":
     if any(os.environ.get(name) != value for name, value in _PINNED.items()):
         command = [sys.executable, "-m", "tools.train_catalog", *sys.argv[1:]]
-        os.execve(sys.executable, command, os.environ | _PINNED)  # numpy reads them once
+        os.execve(sys.executable, command, os.environ | _PINNED)  # noqa: S606 - numpy reads them once
     main()

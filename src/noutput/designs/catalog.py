@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from noutput.designs.objective import VarianceNorm
 
 __all__ = [
-    "BALANCED_SIZES",
     "EPSILONS",
     "NUMERICAL_EPSILONS",
     "OBJECTIVES",
@@ -58,13 +57,10 @@ SIZES = tuple(range(2, 17))
 TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)))
 """Those of tables for the distribution and of balanced tables, which take minutes to train."""
 TRAINED_SIZES = (16, 32, 64)
-BALANCED_SIZES = (16, 32, 64, 128)
 OBJECTIVES: tuple[VarianceNorm, ...] = ("worst", "average")
-_SHIPPED_SIZES = frozenset({*SIZES, *TRAINED_SIZES, *BALANCED_SIZES})
+_SHIPPED_SIZES = frozenset({*SIZES, *TRAINED_SIZES})
 _SAME_VALUE = 1e-4
-_DISTRIBUTION_SIZE = 64
-_BALANCED_SIZE, _BALANCED_SIZE_LARGE_EPSILON = 128, 64
-_LARGE_EPSILON = 2.0  # from here on, 64 outputs of a balanced table are as good as 128
+_TRAINED_SIZE = 64  # of balanced tables, 128 outputs have an error that is 1% less
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -77,7 +73,7 @@ def method_for(objective: Objective) -> str:
     return {"distribution": "trained", "balanced": "balanced"}.get(objective.name, "optimal")
 
 
-def default_size(objective: Objective, epsilon: float) -> int | None:
+def default_size(objective: Objective) -> int | None:
     """Return how many outputs a design has where nobody says: the one rule for it.
 
     None for norms of the variance: the smallest number up to 16 whose value is within 0.01% of
@@ -85,14 +81,10 @@ def default_size(objective: Objective, epsilon: float) -> int | None:
 
     Examples
     --------
-    >>> [default_size(Objective.parse(name), 1.0) for name in ("balanced", "distribution", "worst")]
-    [128, 64, None]
+    >>> [default_size(Objective.parse(name)) for name in ("balanced", "distribution", "worst")]
+    [64, 64, None]
     """
-    if objective.name == "distribution":
-        return _DISTRIBUTION_SIZE
-    if objective.name == "balanced":
-        return _BALANCED_SIZE if epsilon < _LARGE_EPSILON else _BALANCED_SIZE_LARGE_EPSILON
-    return None
+    return _TRAINED_SIZE if objective.r is None else None
 
 
 @cache
@@ -110,7 +102,7 @@ def shipped(
 
     None for `n_outputs` is what `default_size` says.
     """
-    n_outputs = n_outputs or default_size(objective, epsilon)
+    n_outputs = n_outputs or default_size(objective)
     archive = _archive(method)
     if archive is None or objective.prior is not None:
         return None
@@ -127,7 +119,7 @@ def find(epsilon: float, n_outputs: int | None, objective: Objective, method: st
 
     None for `n_outputs` is what `default_size` says.
     """
-    n_outputs = n_outputs or default_size(objective, epsilon)
+    n_outputs = n_outputs or default_size(objective)
     return shipped(epsilon, n_outputs, objective, method) or cached(
         epsilon, n_outputs, objective, method
     )
@@ -194,7 +186,7 @@ def write(designs: Iterable[Design], path: Path) -> None:
         if name in members:
             raise InvalidArgumentError("designs", f"have one epsilon named {name}", epsilon)
         members[name] = document.write_proof(best.proof)
-        if default_size(best.objective, epsilon) is None:
+        if default_size(best.objective) is None:
             members[_member(epsilon, objective, "best")] = document.write(contents(best, None))
         for size, design in sizes.items():
             if size in _SHIPPED_SIZES:

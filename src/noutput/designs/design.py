@@ -110,7 +110,7 @@ def design(
     kind = _kind(goal, method)
     if kind == "analytical":
         return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
-    size = n_outputs or catalog.default_size(goal, epsilon)
+    size = n_outputs or catalog.default_size(goal)
     report = progress or (lambda _share: None)
     found = catalog.find(epsilon, size, goal, kind)
     if found is None:
@@ -194,7 +194,7 @@ def _balanced(
     from noutput.designs import balanced
 
     size = _trained_size(n_outputs, goal, balanced.SIZES)
-    best = design(epsilon, balanced.base_size(size), "worst")
+    best = design(epsilon, balanced.base_size(size, epsilon), "worst")
     bound = best.lower_bound
     if bound is None:
         raise DesignError(f"no lower bound of the variance is known for epsilon {epsilon}")

@@ -11,12 +11,13 @@ follows the gradient of the estimator's error, with the variance held. Rows are 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput.designs.balanced.split import split
-from noutput.designs.balanced.training import Point, train
+from noutput.designs.balanced.training import Goal, Point, limited, train
 from noutput.designs.distribution.bins import unbiased
 from noutput.designs.distribution.private_rows import Parameters
 from noutput.designs.distribution.simulated import Schedule
@@ -35,16 +36,24 @@ SIZES = (8, 256)
 LARGEST_EXCESS = 0.10
 """By how much the worst-case variance may exceed the limit, as a share of it."""
 
-_TRAINED_EXCESS = 0.096  # what training leaves is not exact
+_TRAINED_EXCESS, _KEPT_EXCESS = 0.096, 0.0995
 _STEPS = 1500
 _SPREAD = 0.02  # of the largest output: outputs that are the same could not part
 _LARGEST_LOGIT = 4.0
-_BASE = 16
+_FEW_OUTPUTS = 32
 
 
-def base_size(n_outputs: int) -> int:
-    """Return how many outputs the table for the mean has that training starts from."""
-    return min(_BASE - n_outputs % 2, n_outputs // 2 - (n_outputs // 2 - n_outputs) % 2)
+def base_size(n_outputs: int, epsilon: float) -> int:
+    """Return how many outputs the table for the mean has that training starts from.
+
+    The fewer there are, the more pieces of each tell about the distribution; but the larger
+    epsilon is, the more are needed for a variance close to the limit.
+    """
+    least = (
+        4 if n_outputs < 32 and epsilon <= 2.0 else 8 + 2 * math.ceil(2.0 * max(0.0, epsilon - 3.0))
+    )
+    base = min(least, 16, n_outputs - n_outputs % 2)
+    return base - 1 if n_outputs % 2 else base
 
 
 def solve(
@@ -75,15 +84,15 @@ def solve(
     """
     epsilon = mean_table.epsilon
     chosen = schedule or Schedule(_STEPS)
+    goal = Goal(epsilon, (1.0 + _TRAINED_EXCESS) * bound)
     found = train(
         _start(mean_table, n_outputs, chosen.seed),
-        epsilon,
-        (1.0 + _TRAINED_EXCESS) * bound,
+        goal,
         square_wave(epsilon).transition(BINS, n_outputs),
         chosen,
         progress or (lambda _share: None),
     )
-    rows = found.rows(epsilon)
+    rows = limited(found.rows(goal), (1.0 + _KEPT_EXCESS) * bound)
     order = np.argsort(rows.shape.outputs)
     solution = Solution(rows.shape.outputs[order], unbiased(rows)[:, order], chosen.steps)
     _check(solution, bound, epsilon)

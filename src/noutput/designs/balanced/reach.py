@@ -3,24 +3,25 @@ r"""How far outputs reach: the largest mean that a row can have.
 Notes
 -----
 Given the least entries :math:`s_j` of the columns, the row of the largest mean has
-:math:`e^\epsilon s_j` for the largest outputs, :math:`s_j` for the smallest, and an entry in between
-for the one output where it adds up to 1. A table whose rows have all means from -1 to 1 exists if
-and only if this mean is at least 1. Outputs are scaled so that it is a little more, whatever
-training makes of them.
+:math:`e^\epsilon s_j` for the largest outputs, :math:`s_j` for the smallest, and an entry in
+between for the one output where it adds up to 1. A table whose rows have all means from -1 to 1
+exists if and only if this mean is at least 1. Outputs are scaled so that it is a little more, whatever
+training makes of them: the row at 1 would have no freedom otherwise. That adds to its second
+moment, so it is little relative to the variance.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.solution import Array
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
 
 __all__ = ["Reach"]
-
-_REACH = 1.02
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Reach:
     ----------
     outputs : array of shape (N,)
         After the scaling.
+    largest : float
+        The largest mean after the scaling.
     factor : float
         By which they were multiplied.
     row : array of shape (N,)
@@ -40,13 +43,14 @@ class Reach:
     """
 
     outputs: Array
+    largest: float
     factor: float
     row: Array
     by_least: Array
 
     @classmethod
-    def of(cls, outputs: Array, least: Array, epsilon: float) -> Reach:
-        """Scale outputs."""
+    def of(cls, outputs: Array, least: Array, epsilon: float, largest: float) -> Reach:
+        """Scale outputs so that the largest mean is `largest`."""
         order = np.argsort(-outputs)
         room = 1.0 - least.sum()
         gains = np.cumsum(least[order] * math.expm1(epsilon))
@@ -57,10 +61,11 @@ class Reach:
         mean = float(row @ outputs)
         above = outputs - outputs[order[whole]]
         slopes = above * np.where(above > 0.0, math.exp(epsilon), 1.0)
-        return cls(outputs * (_REACH / mean), _REACH / mean, row, slopes / mean)
+        factor = largest / mean
+        return cls(outputs * factor, largest, factor, row, slopes / mean)
 
     def gradient(self, by_outputs: Array) -> tuple[Array, Array]:
         """Return the gradient in the outputs before the scaling, and in the least entries."""
         along = float(by_outputs @ self.outputs)
-        by_raw = self.factor * (by_outputs - along / _REACH * self.row)
+        by_raw = self.factor * (by_outputs - along / self.largest * self.row)
         return by_raw, -along * self.by_least

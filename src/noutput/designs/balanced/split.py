@@ -6,10 +6,11 @@ Column j of a table goes from :math:`m_j` up to :math:`M_j`. Let :math:`w_j(x)` 
 :math:`P(j \mid x)` lies between them, from 0 to 1. Output j is replaced by n outputs that stand for
 the same number, where the i-th of them has the probability
 
-.. math:: \tfrac1n (m_j + (M_j - m_j)\, \min(1, \max(0, n\, w_j(x) - i))), \quad i = 0, \dots, n - 1.
+.. math:: \tfrac1n (m_j + (M_j - m_j)\, \min(1, \max(0, n\, w_j(x) - i))), \quad
+          i = 0, \dots, n - 1.
 
-They add up to :math:`P(j \mid x)`, and each lies between :math:`m_j / n` and :math:`M_j / n`. So sum,
-mean, variance and privacy loss stay the same, but a report tells on which side of a level of
+They add up to :math:`P(j \mid x)`, and each lies between :math:`m_j / n` and :math:`M_j / n`. So
+sum, mean, variance and privacy loss stay the same, but a report tells on which side of a level of
 :math:`w_j` the number is: with many outputs every column becomes extreme, which is to say, takes
 no values but its least and its largest.
 """
@@ -22,9 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.designs.distribution.training_shapes import BINS
-from noutput.designs.solution import Array
 
 if TYPE_CHECKING:
+    from noutput.designs.solution import Array
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["SplitTable", "sizes", "split"]

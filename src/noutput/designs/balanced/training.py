@@ -12,7 +12,7 @@ the knots of :math:`\max(0, y_k + \mu e_k)^2 / 2 \mu`, and the multipliers :math
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,12 +27,30 @@ if TYPE_CHECKING:
     from noutput.designs.distribution.private_rows import Parameters, Rows
     from noutput.designs.solution import Array, Progress
 
-__all__ = ["Point", "train"]
+__all__ = ["Goal", "Point", "limited", "train"]
 
 _RATES = (1.0, 0.3, 0.3, 0.05)  # of logits, columns, their total, and outputs
 _STIFFNESS = 300.0
-_FOLLOWING = 0.3
+_FOLLOWING = 1.0
 _BETWEEN = 10  # steps, before the multipliers follow
+_LARGEST_REACH, _REACH = 0.02, 0.005
+_STRONGEST, _HALVINGS = 20.0, 40
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a table must have: epsilon, and the limit of the worst-case variance.
+
+    Training meets the limit up to a fraction of a percent.
+    """
+
+    epsilon: float
+    variance: float
+
+    @property
+    def reach(self) -> float:
+        """The largest mean that a row could have."""
+        return 1.0 + min(_LARGEST_REACH, _REACH * self.variance)
 
 
 @dataclass(frozen=True)
@@ -42,13 +60,14 @@ class Point:
     parameters: Parameters
     outputs: Array
 
-    def scaled(self, epsilon: float) -> Reach:
+    def scaled(self, goal: Goal) -> Reach:
         """Return the outputs as the table has them."""
-        return Reach.of(self.outputs, self.parameters.least(epsilon), epsilon)
+        least = self.parameters.least(goal.epsilon)
+        return Reach.of(self.outputs, least, goal.epsilon, goal.reach)
 
-    def rows(self, epsilon: float) -> Rows:
+    def rows(self, goal: Goal) -> Rows:
         """Return the two rows of every bin."""
-        return rows_at_knots(self.parameters, epsilon, self.scaled(epsilon).outputs)
+        return rows_at_knots(self.parameters, goal.epsilon, self.scaled(goal).outputs)
 
     def symmetric(self) -> Point:
         """Return a point whose table is its own mirror image."""
@@ -66,6 +85,33 @@ class Point:
         return Point(self.parameters.moved(tuple(rows)), self.outputs + unit * outputs)
 
 
+def _excess(rows: Rows, variance: float) -> Array:
+    """Return by how much the second moments exceed the limit, as shares of the variance."""
+    moments = rows.probabilities @ rows.shape.outputs**2
+    result: Array = (moments - KNOTS**2) / variance - 1.0
+    return result
+
+
+def limited(rows: Rows, variance: float) -> Rows:
+    r"""Return the closest rows within the limit, where training left some a little above it.
+
+    Their logits change by :math:`-\rho_k a_j^2`, with the least :math:`\rho_k \ge 0` that does it.
+    """
+    parameters, squares = rows.parameters, (rows.shape.outputs / rows.shape.outputs.max()) ** 2
+
+    def less(strength: Array) -> Rows:
+        logits = parameters.logits - strength[:, None] * squares
+        return replace(parameters, logits=logits).rows(rows.shape)
+
+    low = np.zeros(len(KNOTS))
+    high = np.where(_excess(rows, variance) > 0.0, _STRONGEST, 0.0)
+    for _ in range(_HALVINGS if high.any() else 0):
+        middle = (low + high) / 2.0
+        above = _excess(less(middle), variance) > 0.0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return less(high) if high.any() else rows
+
+
 class _Limit:
     """The limit of the second moments: its multipliers, and how it pulls at a table."""
 
@@ -75,25 +121,19 @@ class _Limit:
 
     def pulls(self, rows: Rows) -> Array:
         """Return the derivatives of the loss in the second moments of the rows."""
-        forces = np.maximum(0.0, self._multipliers + _STIFFNESS * self._excess(rows))
+        forces = np.maximum(0.0, self._multipliers + _STIFFNESS * _excess(rows, self._variance))
         result: Array = forces / (len(KNOTS) * self._variance)
         return result
 
     def follow(self, rows: Rows) -> None:
         """Move the multipliers."""
-        change = _FOLLOWING * _STIFFNESS * self._excess(rows)
+        change = _FOLLOWING * _STIFFNESS * _excess(rows, self._variance)
         self._multipliers = np.maximum(0.0, self._multipliers + change)
-
-    def _excess(self, rows: Rows) -> Array:
-        moments = rows.probabilities @ rows.shape.outputs**2
-        result: Array = (moments - KNOTS**2) / self._variance - 1.0
-        return result
 
 
 def train(
     start: Point,
-    epsilon: float,
-    variance: float,
+    goal: Goal,
     baseline: Array,
     schedule: Schedule,
     progress: Progress,
@@ -103,9 +143,7 @@ def train(
     Parameters
     ----------
     start : Point
-    epsilon : float
-    variance : float
-        The limit of the worst-case variance; it is met up to a fraction of a percent.
+    goal : Goal
     baseline : array of shape (64, M)
         The transition matrix whose errors the loss is scaled with.
     schedule : Schedule
@@ -115,15 +153,15 @@ def train(
     collections = Collections.of(schedule)
     scales = collections.measure(baseline, schedule.most_iterations)
     adam = Adam((*start.parameters.parts, start.outputs), _RATES)
-    limit = _Limit(variance)
+    limit = _Limit(goal.variance)
     point = average = start
     for step, size in enumerate(schedule.step_sizes()):
-        rows = point.rows(epsilon)
+        rows = point.rows(goal)
         probabilities = rows.probabilities
         batch = collections.draw(schedule.collections, len(rows.least), scales)
         transition = ((probabilities[::2] + probabilities[1::2]) / 2.0).astype(np.float32)
         slope = errors_and_gradient(transition, batch, schedule.most_iterations)[1]
-        gradient = _gradient(rows, point.scaled(epsilon), mirrored_mean(slope), limit.pulls(rows))
+        gradient = _gradient(rows, point.scaled(goal), mirrored_mean(slope), limit.pulls(rows))
         if step % _BETWEEN == _BETWEEN - 1:
             limit.follow(rows)
         point = point.moved(adam.step(gradient, size)).symmetric()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput.designs.distribution.private_rows import Parameters, Rows, Shape
 from noutput.designs.distribution.training_shapes import BINS
-from noutput.designs.solution import Array
 from noutput.errors import DesignError
+
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
 
 __all__ = ["CENTERS", "KNOTS", "rows_at_knots", "unbiased"]
 
