@@ -6,8 +6,8 @@ Given the least entries :math:`s_j` of the columns, the row of the largest mean 
 :math:`e^\epsilon s_j` for the largest outputs, :math:`s_j` for the smallest, and an entry in
 between for the one output where it adds up to 1. A table whose rows have all means from -1 to 1
 exists if and only if this mean is at least 1. Outputs are scaled so that it is a little more,
-whatever training makes of them: the row at 1 would have no freedom otherwise. That adds to its second
-moment, so it is little relative to the variance.
+whatever training makes of them: the row at 1 would have no freedom otherwise. That adds to its
+second moment, so it is little relative to the variance.
 """
 
 from __future__ import annotations
