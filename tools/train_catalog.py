@@ -118,10 +118,11 @@ def main(
     for objective in objectives or _OBJECTIVES:
         tasks = [
             _Task(objective, epsilon, size)
-            for size in reversed(catalog.TRAINED_SIZES)
             for epsilon in epsilons or catalog.TRAINED_EPSILONS
+            for size in catalog.trained_sizes(Objective.parse(objective), epsilon)
             if not sizes or size in sizes
         ]
+        tasks.sort(key=lambda task: -task.size)  # the longest first
         designs = _train_all(tasks, folder, jobs)
         if check:
             failed += _differences(designs, tasks)

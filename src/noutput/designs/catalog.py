@@ -47,6 +47,7 @@ __all__ = [
     "nearest",
     "shipped",
     "smallest",
+    "trained_sizes",
     "write",
 ]
 
@@ -58,9 +59,10 @@ TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)
 """Those of tables for the distribution and of balanced tables, which take minutes to train."""
 TRAINED_SIZES = (16, 32, 64)
 OBJECTIVES: tuple[VarianceNorm, ...] = ("worst", "average")
-_SHIPPED_SIZES = frozenset({*SIZES, *TRAINED_SIZES})
+_SHIPPED_SIZES = frozenset({*SIZES, *TRAINED_SIZES, _SMALL_EPSILON_SIZE})
 _SAME_VALUE = 1e-4
-_TRAINED_SIZE = 64  # of balanced tables, 128 outputs have an error that is 1% less
+_TRAINED_SIZE, _SMALL_EPSILON_SIZE = 64, 128
+_SMALL_EPSILON = 2.0  # below, balanced tables of 128 outputs have 1 to 2% less error than of 64
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -73,7 +75,7 @@ def method_for(objective: Objective) -> str:
     return {"distribution": "trained", "balanced": "balanced"}.get(objective.name, "optimal")
 
 
-def default_size(objective: Objective) -> int | None:
+def default_size(objective: Objective, epsilon: float) -> int | None:
     """Return how many outputs a design has where nobody says: the one rule for it.
 
     None for norms of the variance: the smallest number up to 16 whose value is within 0.01% of
@@ -81,10 +83,17 @@ def default_size(objective: Objective) -> int | None:
 
     Examples
     --------
-    >>> [default_size(Objective.parse(name)) for name in ("balanced", "distribution", "worst")]
-    [64, 64, None]
+    >>> [default_size(Objective.parse(name), 1.0) for name in ("balanced", "distribution", "worst")]
+    [128, 64, None]
     """
+    if objective.name == "balanced" and epsilon < _SMALL_EPSILON:
+        return _SMALL_EPSILON_SIZE
     return _TRAINED_SIZE if objective.r is None else None
+
+
+def trained_sizes(objective: Objective, epsilon: float) -> tuple[int, ...]:
+    """Return for which numbers of outputs the catalog has a trained table."""
+    return tuple(sorted({*TRAINED_SIZES, default_size(objective, epsilon) or TRAINED_SIZES[0]}))
 
 
 @cache
@@ -102,7 +111,7 @@ def shipped(
 
     None for `n_outputs` is what `default_size` says.
     """
-    n_outputs = n_outputs or default_size(objective)
+    n_outputs = n_outputs or default_size(objective, epsilon)
     archive = _archive(method)
     if archive is None or objective.prior is not None:
         return None
@@ -119,7 +128,7 @@ def find(epsilon: float, n_outputs: int | None, objective: Objective, method: st
 
     None for `n_outputs` is what `default_size` says.
     """
-    n_outputs = n_outputs or default_size(objective)
+    n_outputs = n_outputs or default_size(objective, epsilon)
     return shipped(epsilon, n_outputs, objective, method) or cached(
         epsilon, n_outputs, objective, method
     )
@@ -186,7 +195,7 @@ def write(designs: Iterable[Design], path: Path) -> None:
         if name in members:
             raise InvalidArgumentError("designs", f"have one epsilon named {name}", epsilon)
         members[name] = document.write_proof(best.proof)
-        if default_size(best.objective) is None:
+        if default_size(best.objective, epsilon) is None:
             members[_member(epsilon, objective, "best")] = document.write(contents(best, None))
         for size, design in sizes.items():
             if size in _SHIPPED_SIZES:

@@ -110,7 +110,7 @@ def design(
     kind = _kind(goal, method)
     if kind == "analytical":
         return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
-    size = n_outputs or catalog.default_size(goal)
+    size = n_outputs or catalog.default_size(goal, epsilon)
     report = progress or (lambda _share: None)
     found = catalog.find(epsilon, size, goal, kind)
     if found is None:

@@ -62,7 +62,8 @@ def split(table: TableMechanism, n_outputs: int) -> SplitTable:
     fine = np.asarray(table.probabilities(points))
     weights = np.asarray(table.weights) / table.scale
     least, most = weights.min(axis=0), weights.max(axis=0)
-    levels = (fine - least) / (most - least)
+    flat = most == least  # such an output tells nothing, and its pieces neither
+    levels = (fine - least) / np.where(flat, 1.0, most - least)
     columns, lowest, outputs = [], [], []
     for column, pieces in enumerate(sizes(n_outputs, table.n_outputs)):
         order = range(pieces) if column < table.n_outputs / 2 else reversed(range(pieces))

@@ -38,6 +38,7 @@ _START_LOGIT = 3.0
 _MET = 1e-12
 _ROUNDS = 100
 _LEAST_SLOPE = 1e-9
+_LARGEST_CHANGE = 4.0  # of a logit, per round
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def _balance(logits: Array, least: Array, shape: Shape) -> Array:
             break
         step = _solve(slopes, values, misses)
         change = (step[:, :1] + step[:, 1:] * values) * length[:, None]
-        change = np.clip(change, -4.0, 4.0)
+        largest = np.abs(change).max(axis=1)
+        change *= np.minimum(1.0, _LARGEST_CHANGE / np.maximum(largest, _LARGEST_CHANGE))[:, None]
         tried = found - change
         new_misses, new_slopes = _misses(tried, least, values, means, excess)
         better = np.abs(new_misses).max(axis=1) < size
