@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import balanced
@@ -47,8 +48,8 @@ def test_a_split_table_tells_more() -> None:
     table = no.design(1.0, 8, "worst").mechanism
     uniform = np.full(64, 1.0 / 64.0)
 
-    def information(rows: np.ndarray) -> np.ndarray:
-        return (rows / (uniform @ rows)) @ rows.T
+    def information(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((rows / (uniform @ rows)) @ rows.T)
 
     whole, parts = np.asarray(table.transition(64)), split(table, 64).probabilities
     gain = information(parts) - information(whole)
