@@ -43,8 +43,8 @@ def test_the_largest_mean_is_that_of_a_linear_program(
     bounds = list(zip(least, least * math.exp(epsilon), strict=True))
     best = linprog(-outputs, A_eq=np.ones((1, 12)), b_eq=[1.0], bounds=bounds)
     found = Reach.of(outputs, least, epsilon, 1.01)
-    assert found.factor * float(best.x @ outputs) == pytest.approx(1.01)
-    assert found.row == pytest.approx(best.x, abs=1e-9)
+    assert found.factor * float(np.asarray(best.x) @ outputs) == pytest.approx(1.01)
+    assert found.row == pytest.approx(np.asarray(best.x), abs=1e-9)
 
 
 def test_rows_are_private_and_unbiased(rng: np.random.Generator) -> None:
