@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import catalog
+from noutput.designs.objective import Objective
 from noutput.estimate.gaussian import KERNELS
 from noutput.planner import SHAPES
 from noutput.planner.expectation import SCORE
@@ -75,8 +76,29 @@ def test_the_interval_of_the_quick_start() -> None:
         "docs/quickstart/campaign.md",
         r"With ([\d,]+) people and epsilon (\d) the interval is about (\d+) minutes wide",
     )
-    found = 2 * half_width(epsilon, int(people), n_outputs=15)
+    found = 2 * no.plan(epsilon=epsilon, people=int(people), bounds=MINUTES).half_width
     assert found == pytest.approx(width, rel=0.1)
+
+
+def test_what_a_balanced_table_costs_the_mean() -> None:
+    (percent,) = stated(
+        "docs/choosing.md", r"the default, a balanced table, adds at most (\d+)% to it"
+    )
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        balanced = no.design(epsilon).mechanism.average_variance()
+        mean = no.design(epsilon, 16, "worst").mechanism.average_variance()
+        ratio = (balanced + 1 / 3) / (mean + 1 / 3)  # of numbers that are spread evenly
+        assert math.sqrt(ratio) <= 1 + percent / 100
+
+
+def test_the_default_numbers_of_outputs() -> None:
+    small_epsilon, turn, large_epsilon = stated(
+        "docs/choosing.md", r"\| (\d+) \(7 bits\), from epsilon (\d) on (\d+) \(6 bits\)"
+    )
+    goal = Objective.parse("balanced")
+    for epsilon in catalog.TRAINED_EPSILONS:
+        expected = small_epsilon if epsilon < turn else large_epsilon
+        assert catalog.default_size(goal, epsilon) == expected
 
 
 def test_a_forger_against_the_interval() -> None:

@@ -65,7 +65,7 @@ def _move(epsilon: float, size: int) -> float:
     return float(np.abs(distribution._outputs(epsilon, size) - decoded).max())
 
 
-def test_outputs_move_by_2_at_least_up_to_some_epsilon() -> None:
+def test_outputs_move_by_4_at_least_up_to_some_epsilon() -> None:
     limits = stated(
         PAGE,
         r"with 16 outputs up to \$\\epsilon = (\d)\$, with 32 up to \$\\epsilon = (\d)\$ and "
@@ -94,7 +94,7 @@ def test_what_tables_for_distributions_cost_the_mean() -> None:
     low_ratio, high_ratio, low, high, low_narrow, high_narrow = stated(
         PAGE,
         rf"have {NUMBER} to {NUMBER} times that of Square Wave for \$\\epsilon\$ up to 1, and "
-        rf"{NUMBER} to {NUMBER} for larger ones where the outputs move by 2; where they move by "
+        rf"{NUMBER} to {NUMBER} for larger ones where the outputs move by 4; where they move by "
         rf"less, the variances are {NUMBER} to {NUMBER}\.",
     )
     ratios: list[float] = []

@@ -49,9 +49,10 @@ def base_size(n_outputs: int, epsilon: float) -> int:
     The fewer there are, the more pieces of each tell about the distribution; but the larger
     epsilon is, the more are needed for a variance close to the limit.
     """
-    least = (
-        4 if n_outputs < 32 and epsilon <= 2.0 else 8 + 2 * math.ceil(2.0 * max(0.0, epsilon - 3.0))
-    )
+    if n_outputs < _FEW_OUTPUTS and epsilon <= 2.0:
+        least = 4
+    else:
+        least = 8 + 2 * math.ceil(2.0 * max(0.0, epsilon - 3.0))
     base = min(least, 16, n_outputs - n_outputs % 2)
     return base - 1 if n_outputs % 2 else base
 
