@@ -187,7 +187,8 @@ def reports_for(
         In units of half the width of the bounds.
     """
     score = half_width(1.0, 0.0, _LEVEL)
-    enough = variance(decoded_scores(mechanism)) * (score / wanted) ** 2
+    ratio = score / wanted if wanted else math.inf
+    enough = variance(decoded_scores(mechanism)) * (ratio * ratio)
     if not enough <= _MANY or not _candidates(mechanism).scores:
         return enough
 
