@@ -265,7 +265,7 @@ def _critical_value(shift: float, level: float) -> float:
         return _NORMAL.cdf(c - shift) - _NORMAL.cdf(-c - shift) - level
 
     least = max(0.0, shift + _NORMAL.inv_cdf(level))
-    most = shift + _NORMAL.inv_cdf(0.5 + level / 2.0)
+    most = shift + _NORMAL.inv_cdf(0.5 + level / 2.0) + 1e-6  # beyond rounding errors
     if excess(least) >= 0.0:  # the far side adds nothing that numbers can tell
         return least
     return float(brentq(excess, least, most))
