@@ -37,7 +37,7 @@ def commute(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 @cache
-def populations(size: int = 20_000) -> dict[str, np.ndarray]:
+def populations(size: int = 4_000) -> dict[str, np.ndarray]:
     """Numbers that no choice was made on."""
     rng = np.random.default_rng(11)
     humps = np.where(rng.random(size) < 0.4, -0.6, 0.5) + 0.1 * rng.normal(size=size)

@@ -87,7 +87,7 @@ class MeanScores:
         """The variance of the score at every knot."""
         return np.maximum(self.second_moments - self.means**2, 0.0)
 
-    @property
+    @cached_property
     def smallest_noise(self) -> float:
         """The smallest variance at any number, since it is concave between knots."""
         return float(self.noise.min())
