@@ -220,7 +220,7 @@ def test_a_nearly_unbiased_mean_is_called_so(tmp_path: Path, people: pa.Table) -
     mechanism = design(1.0, 64, objective="distribution").mechanism
     frames.privatize_files(
         tmp_path / "people.parquet", tmp_path / "reports", ["minutes"], mechanism=mechanism,
-        bounds=BOUNDS, seed=5,
+        bounds={"minutes": BOUNDS["minutes"]}, seed=5,
     )  # fmt: skip
     mean = json.loads(run(tmp_path / "reports", "--json").output)["columns"]["minutes"]["mean"]
     assert mean["method"] == "nearly unbiased"

@@ -56,9 +56,7 @@ def campaigns(
     mechanism: no.TableMechanism, x: np.ndarray, people: int, seed: int = 3
 ) -> list[no.Tally]:
     chances = mechanism.probabilities(x).mean(axis=0)
-    drawn = np.random.default_rng(seed).multinomial(
-        people, chances / chances.sum(), size=CAMPAIGNS
-    )
+    drawn = np.random.default_rng(seed).multinomial(people, chances / chances.sum(), size=CAMPAIGNS)
     return [no.Tally(mechanism.fingerprint, tuple(row)) for row in drawn.tolist()]
 
 

@@ -85,9 +85,9 @@ def test_the_plan_for_a_distribution_is_what_the_estimate_will_say(people: int) 
     assert plan.half_width == pytest.approx(found.half_width(), rel=0.1)
     assert plan.half_width <= plan.worst_half_width
     assert plan.people_for(plan.half_width) == pytest.approx(people, abs=1)
-    assert expect(
-        mechanism, plan.people_for(1.0), bounds, prior
-    ).half_width == pytest.approx(1.0, rel=0.01)
+    assert expect(mechanism, plan.people_for(1.0), bounds, prior).half_width == pytest.approx(
+        1.0, rel=0.01
+    )
 
 
 def test_some_two_numbers_are_the_worst() -> None:

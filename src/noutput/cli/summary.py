@@ -41,8 +41,8 @@ def bias_text(found: Summary) -> str:
     if not bias:
         return ""
     return (
-        f"Note: the mean's estimate is nearly unbiased: on average it is off by at most {show(bias)}, "
-        "whatever the values are. Its interval allows for that."
+        "Note: the mean's estimate is nearly unbiased: on average it is off by at most "
+        f"{show(bias)}, whatever the values are. Its interval allows for that."
     )
 
 

@@ -60,7 +60,7 @@ def input_variance(
     mean: float,
     variance: float,
 ) -> float:
-    """Return the variance of what the scores expect of the people, or less if the table cannot tell.
+    """Return the variance of the people's expected scores, or less if the table cannot tell.
 
     For decoded reports that is the variance of the people's numbers.
 

@@ -281,5 +281,6 @@ def _rough_widths(variances: Array, bias: Array | float) -> Array:
     """Return half widths at the level of comparison, to four digits."""
     errors = np.sqrt(np.maximum(variances, 1e-300))
     shifts = bias / errors
-    result: Array = (np.interp(shifts, *_critical_table()) + np.maximum(shifts - _FAR, 0.0)) * errors
+    critical = np.interp(shifts, *_critical_table()) + np.maximum(shifts - _FAR, 0.0)
+    result: Array = critical * errors
     return result

@@ -16,8 +16,8 @@ part of the half widths.
 
 Over all distributions with mean :math:`\mu` the sum of the two is at most
 :math:`\hat s(\mu) - \mu^2`, where :math:`\hat s` is the least concave function above the second
-moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2` of decoded reports, and some mixture of two numbers reaches that. The
-worst case is its maximum over :math:`\mu`.
+moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2` of decoded reports, and some mixture of two numbers
+reaches that. The worst case is its maximum over :math:`\mu`.
 
 The error of a distribution has no formula. It is simulated: campaigns are drawn from reference
 shapes (`SHAPES`), always with the same seed, and estimated by the method "gp".
@@ -175,7 +175,7 @@ class Plan:
 def expected_half_width(
     mechanism: TableMechanism, people: int, prior: NDArray[np.float64]
 ) -> float:
-    """Return half the width of the 95% interval for the mean, in units of half the bounds' width."""
+    """Return half the width of the mean's 95% interval, in units of half the bounds' width."""
     scores = scores_for(mechanism, people)
     return half_width(math.sqrt(scores.expected(prior)[0] / people), scores.bias_bound, LEVEL)
 
