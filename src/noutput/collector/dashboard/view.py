@@ -177,10 +177,10 @@ def _goal(
     rate: float | None,
     now: datetime,
 ) -> str:
-    needed, summary = 0.0, estimate.summary
+    enough, summary = 0.0, estimate.summary
     if target and summary is not None:
-        needed = reports_needed(entry.mechanism, estimate.tally, summary.mean_estimate, target)
-    found = outlook(needed, estimate.reports, target, rate)
+        enough = reports_needed(entry.mechanism, estimate.tally, summary.mean_estimate, target)
+    found = outlook(enough, estimate.reports, target, rate)
     questions = len(entry.campaign.attributes)
     together = questions * found.more  # a report answers one question, drawn at random
     if found.more == 0.0:
