@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, minimize
 from scipy.stats import norm
 
@@ -84,10 +85,16 @@ def test_no_scores_of_this_bias_have_a_smaller_variance() -> None:
     rows = LinearConstraint(
         mechanism.weights / mechanism.scale, x - scores.bias_bound, x + scores.bias_bound
     )
+
+    def mean_square(b: NDArray[np.float64]) -> float:
+        return float(q @ b**2)
+
+    def gradient(b: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 2.0 * q * b
+
     found = minimize(
-        lambda b: q @ b**2, mechanism.outputs, jac=lambda b: 2.0 * q * b, constraints=rows,
-        method="SLSQP", tol=1e-12, options={"maxiter": 500},
-    )  # fmt: skip
+        mean_square, mechanism.outputs, jac=gradient, constraints=rows, method="SLSQP", tol=1e-12
+    )
     assert q @ scores.values**2 == pytest.approx(found.fun, rel=1e-6)
 
 
