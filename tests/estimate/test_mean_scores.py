@@ -90,7 +90,7 @@ def test_no_scores_of_this_bias_have_a_smaller_variance() -> None:
         return float(q @ b**2)
 
     def gradient(b: NDArray[np.float64]) -> NDArray[np.float64]:
-        return 2.0 * q * b
+        return np.asarray(2.0 * q * b)
 
     found = minimize(
         mean_square, mechanism.outputs, jac=gradient, constraints=rows, method="SLSQP", tol=1e-12
