@@ -9,11 +9,14 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 import noutput as no
 from noutput.designs import catalog
 from noutput.designs.objective import Objective
+from noutput.estimate import mean_scores
 from noutput.estimate.gaussian import KERNELS
+from noutput.estimate.mean_scores import decoded_scores, scores_for
 from noutput.planner import SHAPES
 from noutput.planner.expectation import SCORE
 from tests.docs.stated import rows, stated
@@ -129,6 +132,24 @@ def test_the_guaranteed_interval_with_many_reports() -> None:
     mean = no.estimate_mean(m, no.Tally(m.fingerprint, (MILLION,) * m.n_outputs))
     widths = [np.subtract(*mean.interval(kind=kind)) for kind in ("guaranteed", "normal")]
     assert widths[0] / widths[1] == pytest.approx(shown, abs=0.05)
+
+
+def test_the_nearly_unbiased_mean() -> None:
+    quantiles = (np.arange(2_000) + 0.5) / 2_000
+    x = np.clip(30.0 * np.exp(0.6 * norm.ppf(quantiles)) / 90.0 - 1.0, -1.0, 1.0)
+    for epsilon, cells in rows("docs/estimation.md", "2,000 reports: length, error"):
+        mechanism = no.design(float(epsilon), 64, objective="distribution").mechanism
+        chances = mechanism.probabilities(x).mean(axis=0)
+        for people, cell in zip((2_000, 20_000, 200_000), cells, strict=True):
+            used, decoded = scores_for(mechanism, people), decoded_scores(mechanism)
+            variances = [each.variance(chances) / people for each in (used, decoded)]
+            widths = [
+                mean_scores.half_width(variance**0.5, each.bias_bound, 0.95)
+                for variance, each in zip(variances, (used, decoded), strict=True)
+            ]
+            squared = variances[0] + (chances @ used.values - x.mean()) ** 2
+            found = widths[0] / widths[1], (squared / variances[1]) ** 0.5
+            np.testing.assert_allclose(list(map(float, cell.split(","))), found, atol=0.02)
 
 
 def test_designs_for_the_average() -> None:

@@ -106,7 +106,7 @@ class DistributionEstimate:
     def mean(self) -> float:
         """The mean of the histogram, with every bin at its center.
 
-        `estimate_mean` is unbiased and should be preferred for the mean alone.
+        `estimate_mean` has a guaranteed interval and should be preferred for the mean alone.
         """
         return float(histograms.means(self.probabilities[None, :], self.edges)[0])
 

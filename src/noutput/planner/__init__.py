@@ -16,13 +16,15 @@ from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
 from noutput.interval import UNIT, IntervalLike, as_interval
 from noutput.planner.expectation import (
+    EVEN,
     MOST_PEOPLE,
     SCORE,
     SHAPES,
     Plan,
     expect,
+    expected_half_width,
     histogram_variance,
-    whole_people,
+    people_for,
 )
 
 if TYPE_CHECKING:
@@ -105,28 +107,27 @@ def plan(
     def table(loss: float) -> TableMechanism:
         return design(loss, n_outputs, choice, progress=progress).mechanism
 
-    def noise(loss: float) -> float:
-        return table(loss).average_variance(weights)
-
-    # the variance of one decoded report that may remain, and the part that no table can remove
-    known = histogram_variance(_checks.histogram("prior", [1.0]) if weights is None else weights)
-    wanted = None if error is None else _checks.positive("error", error)
-    target = 0.0 if wanted is None else (wanted / bounds.half_width / SCORE) ** 2
-    if epsilon is not None and people is not None and wanted is None:
+    assumed = EVEN if weights is None else weights
+    if epsilon is not None and people is not None and error is None:
         loss, count = epsilon, _checks.whole("people", people, 2, MOST_PEOPLE)
-    elif epsilon is not None and people is None and wanted is not None:
-        loss = epsilon
-        count = whole_people((noise(epsilon) + known) / target, wanted)
-    elif epsilon is None and people is not None and wanted is not None:
+    elif epsilon is not None and people is None and error is not None:
+        loss, count = epsilon, people_for(error, table(epsilon), bounds, assumed)
+    elif epsilon is None and people is not None and error is not None:
         count = _checks.whole("people", people, 2, MOST_PEOPLE)
-        if choice not in catalog.OBJECTIVES:
-            found = _find_ready_epsilon(count * target - known, noise)
-        else:
-            found = _find_epsilon(count * target - known, noise)
+        wanted = _checks.positive("error", error) / bounds.half_width
+        # the variance of a report that no table can remove, and what would be as bad as the noise
+        known = histogram_variance(assumed)
+        most = count * (wanted / SCORE) ** 2 - known
+
+        def noise(loss: float) -> float:
+            return count * (expected_half_width(table(loss), count, assumed) / SCORE) ** 2 - known
+
+        find = _find_epsilon if choice in catalog.OBJECTIVES else _find_ready_epsilon
+        found = find(most, noise)
         if found is None:
             least = math.sqrt(known / count) * SCORE * bounds.half_width
             rule = f"exceed {least:.4g}, which the choice of {count} people alone causes"
-            raise InvalidArgumentError("error", rule, wanted)
+            raise InvalidArgumentError("error", rule, error)
         loss = found
     else:
         names = {"epsilon": epsilon, "people": people, "error": error}

@@ -59,11 +59,16 @@ class CampaignList(_Model):
 
 
 class MeanModel(_Model):
-    """The unbiased estimate of the mean."""
+    """The estimate of the mean.
+
+    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for.
+    """
 
     value: float
     standard_error: float
     interval: tuple[float, float]
+    method: Literal["unbiased", "nearly unbiased"]
+    bias_bound: float = Field(ge=0)
 
 
 class VarianceModel(_Model):
