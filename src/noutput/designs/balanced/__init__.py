@@ -18,7 +18,7 @@ import numpy as np
 
 from noutput.designs.balanced.split import split
 from noutput.designs.balanced.training import Goal, Point, limited, train
-from noutput.designs.distribution.bins import unbiased
+from noutput.designs.distribution.bins import BETWEEN_KNOTS, unbiased
 from noutput.designs.distribution.private_rows import Parameters
 from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.distribution.training_shapes import BINS
@@ -93,7 +93,7 @@ def solve(
         chosen,
         progress or (lambda _share: None),
     )
-    rows = limited(found.rows(goal), (1.0 + _KEPT_EXCESS) * bound)
+    rows = limited(found.rows(goal), (1.0 + _KEPT_EXCESS) * bound - BETWEEN_KNOTS)
     order = np.argsort(rows.shape.outputs)
     solution = Solution(rows.shape.outputs[order], unbiased(rows)[:, order], chosen.steps)
     _check(solution, bound, epsilon)

@@ -14,7 +14,7 @@ from noutput.errors import DesignError
 if TYPE_CHECKING:
     from noutput.designs.solution import Array
 
-__all__ = ["CENTERS", "KNOTS", "rows_at_knots", "unbiased"]
+__all__ = ["BETWEEN_KNOTS", "CENTERS", "KNOTS", "rows_at_knots", "unbiased"]
 
 _GAP = 2.0**-18
 _ROUNDING = 1e-9
@@ -22,6 +22,11 @@ _EDGES = np.linspace(-1.0, 1.0, BINS + 1)
 CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 KNOTS = np.append(np.stack([_EDGES[:-1], _EDGES[1:] - _GAP], axis=1).ravel()[:-1], 1.0)
 """The lower edge of every bin, and its upper edge less 2^-18; the last one is 1."""
+BETWEEN_KNOTS = 1.0 / BINS**2
+"""By how much the variance inside a bin may exceed that at its ends: a quarter of the squared width.
+
+Second moments are linear between knots, and the squared mean is not.
+"""
 
 
 def rows_at_knots(parameters: Parameters, epsilon: float, outputs: Array) -> Rows:
