@@ -72,6 +72,8 @@ def _train_all(tasks: list[_Task], folder: Path, jobs: int) -> list[Design]:
         futures = {pool.submit(_train, task, folder): task for task in tasks}
         for future in as_completed(futures):
             task = futures[future]
+            if future.exception() is not None:  # the finished ones are kept; begin no others
+                pool.shutdown(wait=False, cancel_futures=True)
             found[task] = Design.from_json(future.result())
             gap = f", gap {found[task].gap:.2%}" if task.objective == "balanced" else ""
             click.echo(

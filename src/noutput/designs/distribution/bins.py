@@ -23,9 +23,9 @@ CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
 KNOTS = np.append(np.stack([_EDGES[:-1], _EDGES[1:] - _GAP], axis=1).ravel()[:-1], 1.0)
 """The lower edge of every bin, and its upper edge less 2^-18; the last one is 1."""
 BETWEEN_KNOTS = 1.0 / BINS**2
-"""By how much the variance inside a bin may exceed that at its ends: a quarter of the squared width.
+"""By how much the variance inside a bin may exceed that at its ends.
 
-Second moments are linear between knots, and the squared mean is not.
+Second moments are linear between knots and squared means are not: a quarter of the squared width.
 """
 
 
