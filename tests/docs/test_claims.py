@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import noutput as no
+from noutput.designs import catalog
 from tests.docs.blocks import ROOT, pages
 
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages()}
@@ -130,12 +131,12 @@ def test_names_of_the_notation_are_in_the_code() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_bits_of_a_report(page: str) -> None:
     text = re.sub(r"\s+", " ", TEXTS[page])
-    ((mean, distribution),) = re.findall(
-        r"a few bits \((\d) for the mean, (\d) for the distribution\)", text
+    ((least, most, mean),) = re.findall(
+        r"a few bits \((\d) or (\d) by default, (\d) for the mean alone\)", text
     )
-    assert (no.design(1.0, objective="worst").mechanism.n_outputs - 1).bit_length() == int(mean)
-    trained = no.design(1.0, objective="distribution").mechanism
-    assert (trained.n_outputs - 1).bit_length() == int(distribution)
+    bits = {no.design(epsilon).mechanism.bits for epsilon in catalog.TRAINED_EPSILONS}
+    assert bits == {int(least), int(most)}
+    assert no.design(1.0, objective="worst").mechanism.bits == int(mean)
 
 
 def test_the_readme_fits_a_screen() -> None:

@@ -72,7 +72,7 @@ class CampaignDraft:
         except tomllib.TOMLDecodeError as error:
             raise DocumentError("file", "be TOML", str(error)) from None
         _check_keys("", found, _NEEDED, _OPTIONAL)
-        design = {"epsilon": _checks.positive("epsilon", found.pop("epsilon"))}
+        design: dict[str, Any] = {"epsilon": _checks.positive("epsilon", found.pop("epsilon"))}
         table = _read_table(found.pop("table", {}))
         found.setdefault("goal", _goal(table))
         if found["goal"] in _OBJECTIVES:  # `Campaign` refuses others

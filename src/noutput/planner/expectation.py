@@ -120,7 +120,7 @@ class Plan:
     Examples
     --------
     >>> import noutput as no
-    >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180))
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180), objective="worst")
     >>> round(found.half_width, 2), round(found.worst_half_width, 2), found.bits
     (1.64, 1.76, 4)
     >>> 1.0 < found.wasserstein_error < 1.3
