@@ -28,13 +28,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.linalg import helmert
 
-from noutput.designs.solution import Array
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
 
 __all__ = ["Criterion", "Expansion", "HistogramError", "cumulative_error"]
 
@@ -104,7 +106,7 @@ class HistogramError:
     @property
     def n_cells(self) -> int:
         """How many rows matter: the first ones."""
-        return self.populations.shape[1]
+        return int(self.populations.shape[1])
 
     @cached_property
     def contrasts(self) -> Array:
@@ -165,7 +167,8 @@ class HistogramError:
         found = []
         for place in range(len(self.populations)):
             atoms = self._atoms(place, cells)
-            found.append(np.linalg.inv(prior + (atoms * weights[:, None]).T @ atoms))
+            information = prior + (atoms * weights[:, None]).T @ atoms
+            found.append(np.linalg.inv(information).astype(np.float64))
         return found
 
 

@@ -1,29 +1,39 @@
-"""Column generation: solve for few columns, add those that would improve it, and so on."""
+"""Column generation: solve for few columns, add those that would improve it, and so on.
+
+Notes
+-----
+Solutions for few columns are only as exact as the present gap deserves. Their multipliers then
+lie in the middle of the many that are optimal, and the columns that are added help for good;
+exact solutions need several times as many rounds (Gondzio, Gonzalez-Brevis and Munari, European
+Journal of Operational Research 224, 2013, doi:10.1016/j.ejor.2012.07.024).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput.designs.columns.criterion import Expansion
 from noutput.designs.columns.interior_point import Optimum, minimize
-from noutput.designs.columns.pricing import Pricing, subsets, windows
+from noutput.designs.columns.pricing import Pricing, windows
 from noutput.designs.columns.problem import Columns, Problem
-from noutput.designs.solution import Array
 from noutput.errors import DesignError
+
+if TYPE_CHECKING:
+    from noutput.designs.solution import Array
 
 __all__ = ["Optimal", "solve"]
 
 _ADDED = 60
-_LEAST_WEIGHT = 1e-7
+_KEPT = 400
 _ROUNDS = 100
 _LOOSE = 0.1
 _SHARE = 0.1
-_KEPT = 300
-_FEW_ROWS = 6
 _STARTS = (0.0, 0.5, 1.0, 1.15, 1.5)
-_FEASIBLE = 1e-6
+_LEAST_VARIANCE = 1e-4
+_FEASIBLE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,8 @@ def solve(
     ----------
     problem : Problem
     start : Columns, optional
-        Columns of a similar problem, to begin with.
+        Columns to begin with, among which there is a table with the required moments: those of
+        the same problem with a smaller variance, say.
     tolerance : float
         The gap at which to stop, relative to the bound.
     rounds : int
@@ -96,30 +107,26 @@ def solve(
     DesignError
         If no table has the required moments.
     """
-    columns = _first_columns(problem) if start is None else start + _first_columns(problem)
-    if problem.moments is not None and problem.moments.variance is not None:
-        columns = _feasible(problem, tolerance) + columns
-    bound: float | None = None
-    accuracy = _LOOSE
-    warm: _Warm | None = None
-    for done in range(rounds):
+    columns = _first_columns(problem) if start is None else start
+    bound, accuracy, warm = None, _LOOSE, None
+    for done in range(1, rounds + 1):
         optimum = _restricted(problem, columns, accuracy, warm)
         weights = optimum.variables[: len(columns)]
         pricing = Pricing(problem, columns, weights, optimum.multipliers)
         prices = pricing.price(_ADDED)
+        gap = np.inf
         if prices.bound is not None:
             bound = prices.bound if bound is None else max(bound, prices.bound)
             gap = (optimum.value - bound) / abs(bound)
-            accuracy = min(accuracy, max(_SHARE * gap, tolerance * _SHARE))
-        if (bound is not None and gap <= tolerance) or len(prices.columns) == 0 or done == rounds - 1:
+        if gap <= tolerance or len(prices.columns) == 0 or done == rounds:
             break
-        kept, kept_weights = columns, weights
-        if len(columns) > _KEPT:
-            order = np.argsort(pricing.own_costs(), kind="stable")[:_KEPT]
-            kept, kept_weights = _merged(columns[order], weights[order])
-        warm = _Warm(kept_weights, optimum.multipliers, optimum.variables[len(columns) :])
-        columns = kept + prices.columns
-    return Optimal(problem, columns, weights, optimum.value, bound, done + 1)
+        accuracy = min(accuracy, max(_SHARE * gap, _SHARE * tolerance))
+        kept = _thinned(pricing) if len(columns) > _KEPT else (columns, weights)
+        warm = _Warm(kept[1], optimum.multipliers, optimum.variables[len(columns) :])
+        columns = kept[0] + prices.columns
+    if optimum.infeasibility > _FEASIBLE:
+        raise DesignError("no table of the given columns has the required moments")
+    return Optimal(problem, columns, weights, optimum.value, bound, done)
 
 
 def _restricted(problem: Problem, columns: Columns, accuracy: float, warm: _Warm | None) -> Optimum:
@@ -154,40 +161,42 @@ def _restricted(problem: Problem, columns: Columns, accuracy: float, warm: _Warm
 
 
 def _first_columns(problem: Problem) -> Columns:
-    """Return columns among which there is a table: both halves of each cut of the rows."""
-    members = windows(problem.n_rows)
-    if problem.n_rows <= _FEW_ROWS:
-        members = subsets(np.arange(1, (1 << problem.n_rows) - 1), problem.n_rows)
-    if problem.moments is None:
+    """Return columns among which there is a table with the required moments.
+
+    Raises
+    ------
+    DesignError
+        If there is none.
+    """
+    moments = problem.moments
+    if moments is None:
+        members = windows(problem.n_rows)
         return Columns(members, np.zeros(len(members)))
-    order = np.argsort(problem.moments.inputs, kind="stable")
-    ranks = np.argsort(order, kind="stable")
-    cuts = np.arange(1, problem.n_rows)[:, None]
-    above, scale = ranks >= cuts, 1.0 / np.tanh(problem.epsilon / 2.0)
-    parts = [
-        Columns(side, np.full(len(side), sign * share * scale))
-        for share in _STARTS
-        for side, sign in ((above, 1.0), (~above, -1.0))
-    ]
-    columns = parts[0]
-    for part in parts[1:]:
-        columns = columns + part
-    return columns
-
-
-def _feasible(problem: Problem, tolerance: float) -> Columns:
-    """Return columns of the table with the least worst-case variance."""
-    assert problem.moments is not None
-    limit = problem.moments.variance
-    assert limit is not None
-    free = replace(problem, criterion=None, moments=replace(problem.moments, variance=None))
-    found = solve(free, tolerance=min(tolerance, _FEASIBLE))
-    if found.value > limit:
+    if moments.variance is None:
+        return _cuts(problem.epsilon, moments.inputs)
+    free = replace(problem, criterion=None, moments=replace(moments, variance=None))
+    found = solve(free, tolerance=_LEAST_VARIANCE)
+    if found.value > moments.variance:
         raise DesignError(
-            f"no table with these means has a worst-case variance of {limit!r}: "
+            f"no table with these means has a worst-case variance of {moments.variance!r}: "
             f"the least is {found.value!r}"
         )
-    return found.columns[found.weights > _LEAST_WEIGHT]
+    return found.columns
+
+
+def _cuts(epsilon: float, inputs: Array) -> Columns:
+    """Return both sides of each cut of the rows, with several outputs."""
+    ranks = np.argsort(np.argsort(inputs, kind="stable"), kind="stable")
+    above = ranks >= np.arange(1, len(inputs))[:, None]
+    outputs = np.repeat(_STARTS, len(above)) / np.tanh(epsilon / 2.0)
+    both = np.concatenate([np.tile(above, (len(_STARTS), 1)), np.tile(~above, (len(_STARTS), 1))])
+    return Columns(both, np.concatenate([outputs, -outputs]))
+
+
+def _thinned(pricing: Pricing) -> tuple[Columns, Array]:
+    """Return the columns with the lowest costs, and their weights."""
+    order = np.argsort(pricing.own_costs(), kind="stable")[:_KEPT]
+    return _merged(pricing.columns[order], pricing.weights[order])
 
 
 def _merged(columns: Columns, weights: Array) -> tuple[Columns, Array]:
@@ -196,6 +205,5 @@ def _merged(columns: Columns, weights: Array) -> tuple[Columns, Array]:
     This changes no mean and no information, and second moments can only fall.
     """
     members, groups = np.unique(columns.members, axis=0, return_inverse=True)
-    totals = np.bincount(groups, weights)
+    totals = np.bincount(groups, weights).astype(np.float64)
     return Columns(members, np.bincount(groups, weights * columns.outputs) / totals), totals
-

@@ -17,17 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.columns.criterion import Expansion
-from noutput.designs.solution import Array
+if TYPE_CHECKING:
+    from noutput.designs.columns.criterion import Expansion
+    from noutput.designs.solution import Array
 
 __all__ = ["Optimum", "minimize"]
 
 _MOST_STEPS = 120
 _CENTERING = 0.1
 _CENTERED = 0.5
+_CENTERED_SLOPES = 0.1
 _BOUNDARY = 0.99
 _SHORTEST = 1e-10
 _FEASIBLE = 1e-9
@@ -47,12 +50,15 @@ class Optimum:
     value : float
     gap : float
         :math:`z's`, the duality gap where both sides are feasible.
+    infeasibility : float
+        The largest violation of an equation, relative to its largest coefficient.
     """
 
     variables: Array
     multipliers: Array
     value: float
     gap: float
+    infeasibility: float
 
 
 def minimize(
@@ -83,15 +89,15 @@ def minimize(
     warm = None if multipliers is None else multipliers * scale
     state = _State.at(function, matrix, targets, start, warm)
     for _ in range(_MOST_STEPS):
-        done = state.gap <= tolerance * abs(state.expansion.value)
-        if done and np.abs(state.infeasibility).max() <= _FEASIBLE:
+        if state.solves(tolerance):
             break
         least = _CENTERED * tolerance * abs(state.expansion.value) / len(start)
         moved = _step(state, function, matrix, targets, least)
         if moved is None:  # the limit of floats
             break
         state = moved
-    return Optimum(state.z, state.y / scale, state.expansion.value, state.gap)
+    violation = float(np.abs(state.infeasibility).max())
+    return Optimum(state.z, state.y / scale, state.expansion.value, state.gap, violation)
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,8 @@ class _State:
         expansion = function(start)
         y = multipliers
         if y is None:
-            y = np.linalg.lstsq(matrix.T, -expansion.gradient, rcond=None)[0]
+            fitted = np.linalg.lstsq(matrix.T, -expansion.gradient, rcond=None)[0]
+            y = fitted.astype(np.float64)
         slopes = expansion.gradient + matrix.T @ y
         typical = max(float(np.abs(slopes).mean()), 1e-6)
         if multipliers is not None:
@@ -151,6 +158,14 @@ class _State:
     def gap(self) -> float:
         """The duality gap where both sides are feasible."""
         return float(self.z @ self.s)
+
+    def solves(self, tolerance: float) -> bool:
+        """Whether all residuals are small; that of a slope in relation to the slope itself."""
+        return (
+            self.gap <= tolerance * abs(self.expansion.value)
+            and float(np.abs(self.infeasibility).max()) <= _FEASIBLE
+            and float(np.max(np.abs(self.dual) / self.s)) <= _CENTERED_SLOPES
+        )
 
     def residual(self, mu: float) -> float:
         """Return the length of all residuals."""

@@ -30,12 +30,16 @@ nothing is proven.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noutput.designs.columns.problem import Columns, Members, Problem
-from noutput.designs.solution import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.designs.solution import Array
 
 __all__ = ["MOST_ENUMERATED", "Prices", "Pricing", "subsets", "windows"]
 
@@ -139,7 +143,8 @@ class Pricing:
         if self.problem.moments is not None:
             outputs = self.columns.outputs
             costs += outputs * (entries @ means) + outputs**2 * (entries @ seconds)
-        return costs / entries.mean(axis=1)
+        result: Array = costs / entries.mean(axis=1)
+        return result
 
     @property
     def _table(self) -> Array:
@@ -169,7 +174,9 @@ class Pricing:
 
     def _search(self, most: int) -> Columns:
         """Return columns that no exchange of one row improves, and those on the way to them."""
-        pool = np.unique(np.concatenate([windows(self.problem.n_rows), self.columns.members]), axis=0)
+        pool = np.unique(
+            np.concatenate([windows(self.problem.n_rows), self.columns.members]), axis=0
+        )
         costs, _ = self.reduced_costs(pool)
         best = pool[np.argsort(costs)[: max(_SEARCHED, most)]]
         flips = np.eye(self.problem.n_rows, dtype=np.bool_)
@@ -217,7 +224,9 @@ def windows(n_rows: int) -> Members:
 def _varied(costs: Array, outputs: Array, most: int) -> NDArray[np.intp]:
     """Choose columns with low costs whose outputs are not all alike: some of every bin."""
     order = np.argsort(costs, kind="stable")
-    edges = np.quantile(outputs, np.linspace(0.0, 1.0, _BINS + 1)[1:-1]) if len(outputs) else outputs
+    edges = (
+        np.quantile(outputs, np.linspace(0.0, 1.0, _BINS + 1)[1:-1]) if len(outputs) else outputs
+    )
     bins = np.searchsorted(edges, outputs[order])
     ranks = np.zeros(len(order), np.intp)
     for each in range(_BINS):

@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noutput import _checks
-from noutput.designs.solution import Array
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.designs.columns.criterion import Criterion
+    from noutput.designs.solution import Array
 
 __all__ = ["Columns", "Members", "Moments", "Problem"]
 
