@@ -19,6 +19,7 @@ The best table for a choice of three answers, up to its gap, is randomized respo
 >>> error = HistogramError(shares, np.ones(1), np.ones(1), np.eye(3))
 >>> found = solve(Problem(1.0, 3, error))
 >>> np.round(found.table[:, found.weights > 0.01], 3).tolist()
+[[0.212, 0.212, 0.576], [0.212, 0.576, 0.212], [0.576, 0.212, 0.212]]
 """
 
 from noutput.designs.columns.criterion import HistogramError, cumulative_error

@@ -114,13 +114,16 @@ def solve(
         weights = optimum.variables[: len(columns)]
         pricing = Pricing(problem, columns, weights, optimum.multipliers)
         prices = pricing.price(_ADDED)
-        gap = np.inf
+        gap = accuracy
         if prices.bound is not None:
             bound = prices.bound if bound is None else max(bound, prices.bound)
             gap = (optimum.value - bound) / abs(bound)
-        if gap <= tolerance or len(prices.columns) == 0 or done == rounds:
+        finest = _SHARE * tolerance
+        exhausted = len(prices.columns) == 0 and accuracy <= finest
+        if (bound is not None and gap <= tolerance) or exhausted or done == rounds:
             break
-        accuracy = min(accuracy, max(_SHARE * gap, _SHARE * tolerance))
+        wanted = _SHARE * (gap if len(prices.columns) else accuracy)
+        accuracy = min(accuracy, max(wanted, finest))
         kept = _thinned(pricing) if len(columns) > _KEPT else (columns, weights)
         warm = _Warm(kept[1], optimum.multipliers, optimum.variables[len(columns) :])
         columns = kept[0] + prices.columns
