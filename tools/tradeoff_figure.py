@@ -37,9 +37,18 @@ _SETTINGS = {
 }  # fmt: skip
 _DPI = 170
 _TICKS = {0.001: "+0.1%", 0.01: "+1%", 0.1: "+10%", 1.0: "+100%", 10.0: "+1000%"}
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0004, 40.0, 60.0, 0.9
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0004, 40.0, 30.0, 0.78
+_BELOW, _LEFT_OF = (0.0, -9.0, "center", "top"), (-9.0, 0.0, "right", "center")
 # Where a label stands: offset in points and alignment. The others stand to the right.
-_PLACES: dict[tuple[float, str], tuple[float, float, str, str]] = {}
+_PLACES = {
+    (1.0, "pm-opt"): (-7.0, 2.0, "right", "center"),
+    (1.0, "pm-sub"): (7.0, 5.0, "left", "center"),
+    (1.0, "square-wave"): _BELOW,
+    (1.0, "n-output-balanced"): _LEFT_OF,
+    (3.0, "n-output-balanced"): _LEFT_OF,
+    (3.0, "n-output-distribution"): (14.0, 9.0, "right", "bottom"),
+    (3.0, "three-output"): _LEFT_OF,
+}
 _RIGHT_OF = (7.0, 0.0, "left", "center")
 
 
@@ -51,8 +60,16 @@ def draw(points: Sequence[Point], path: Path) -> None:
         panels = figure.subplots(1, len(epsilons), sharey=True)
         for axes, epsilon in zip(panels, epsilons, strict=True):
             _panel(axes, [point for point in points if point.epsilon == epsilon])
+        figure.suptitle(
+            "What a report tells about the mean and about the distribution (lower left is better)",
+            x=0.01,
+            ha="left",
+            fontsize=12,
+        )
         panels[0].set_ylabel("squared error of the CDF\n(1 = the best that any mechanism can do)")
-        figure.supxlabel("worst-case variance of the mean above the proven lower bound", fontsize=10)
+        figure.supxlabel(
+            "worst-case variance of the mean above the proven lower bound", fontsize=10
+        )
         figure.savefig(path.with_suffix(".png"), dpi=_DPI)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
 
@@ -60,13 +77,13 @@ def draw(points: Sequence[Point], path: Path) -> None:
 def _panel(axes: Axes, points: Sequence[Point]) -> None:
     (best,) = [point for point in points if point.name == "best"]
     limit = [point for point in points if point.name == "limit"]
-    slacks = [_LEFT, *(point.slack for point in limit), _RIGHT]
-    heights = [limit[0].error, *(point.error for point in limit), best.error]
+    slacks = [_LEFT, *(point.slack for point in limit), limit[-1].slack, _RIGHT]
+    heights = [limit[0].error, *(point.error for point in limit), best.error, best.error]
     heights = [max(height / best.error, 1.0) for height in heights]
     axes.set(xscale="log", yscale="log", xlim=(_LEFT, _RIGHT), ylim=(_BOTTOM, _TOP))
     axes.fill_between(slacks, _BOTTOM, heights, color="#dfe5ec", linewidth=0)
     axes.plot(slacks, heights, color=_DARK, linewidth=2.2)
-    axes.text(0.0006, 1.06, "no unbiased mechanism can be here", color=_DARK, fontsize=10)
+    axes.text(0.0006, 0.86, "no unbiased mechanism can be here", color=_DARK, fontsize=9.5)
     axes.set_title(f"ε = {points[0].epsilon:g}", loc="left", fontweight="bold")
     axes.grid(color="#e8e8e8", linewidth=0.7)
     axes.xaxis.set_major_locator(FixedLocator(list(_TICKS)))
@@ -82,31 +99,29 @@ def _panel(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _mark(axes: Axes, point: Point, height: float) -> None:
-    """Draw a point and its label; designs of noutput are large, others hollow."""
-    ours = point.name in _OURS
-    balanced = point.name == "n-output-balanced"
+    """Draw a point and its label; designs of noutput are filled, others hollow."""
+    ours, balanced = point.name in _OURS, point.name == "n-output-balanced"
+    outside = height > _TOP
+    shown, text = min(height, 0.93 * _TOP), LABELS[point.name]
     axes.plot(
         point.slack,
-        min(height, _TOP * 0.9),
-        marker=_OURS.get(point.name, "o"),
-        markersize=10 if balanced else 8 if ours else 6,
+        shown,
+        marker="^" if outside else _OURS.get(point.name, "o"),
+        markersize=11 if balanced else 8 if ours else 6,
         color=_BLUE if ours else "white",
         markeredgecolor=_BLUE if ours else _GRAY,
         markeredgewidth=1.4,
         zorder=4 if ours else 3,
     )
     right, up, horizontal, vertical = _PLACES.get((point.epsilon, point.name), _RIGHT_OF)
-    text = LABELS[point.name]
-    if height > _TOP:
-        text += f" (up to {height:.0f}×)"
     axes.annotate(
-        text,
-        (point.slack, min(height, _TOP * 0.9)),
+        f"{text}: {height:.0f}×" if outside else text,
+        (point.slack, shown),
         (right, up),
         textcoords="offset points",
         ha=horizontal,
         va=vertical,
-        fontsize=9.5 if ours else 9,
+        fontsize=10.5 if balanced else 9.5 if ours else 9,
         fontweight="bold" if balanced else "normal",
         color=_BLUE if ours else _GRAY,
     )
