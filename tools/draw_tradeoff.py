@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 
 import noutput as no
-from noutput.designs.bound import lower_bound
 from noutput.designs.tradeoff import CELLS, best_cdf, best_tradeoff, cdf_error, least_variance
 from noutput.mechanisms.base import Channel
 
@@ -74,7 +73,7 @@ class Point:
 
 def evaluate(epsilon: float) -> Iterator[Point]:
     """Evaluate the mechanisms that are registered."""
-    criterion, least = cdf_error(epsilon), lower_bound(epsilon).value
+    criterion, least = cdf_error(epsilon), _lower_bound(epsilon)
     for name, options in MECHANISMS.items():
         if name not in no.MECHANISMS:
             continue
@@ -86,7 +85,7 @@ def evaluate(epsilon: float) -> Iterator[Point]:
 
 def limits(epsilon: float) -> Iterator[Point]:
     """Compute the limit from the smallest variance on, each from the columns of the last."""
-    least = lower_bound(epsilon).value
+    least = _lower_bound(epsilon)
     columns = least_variance(epsilon).columns
     for slack in _SLACKS[epsilon]:
         found = best_tradeoff(epsilon, (1.0 + slack) * least, columns, tolerance=_TOLERANCE)
@@ -94,6 +93,11 @@ def limits(epsilon: float) -> Iterator[Point]:
         yield Point(epsilon, LIMIT, slack, found.value, found.bound or 0.0)
     best = best_cdf(epsilon, tolerance=_TOLERANCE)
     yield Point(epsilon, BEST, float("inf"), best.value, best.bound or 0.0)
+
+
+def _lower_bound(epsilon: float) -> float:
+    """Return the proven bound of the worst-case variance, from the catalog."""
+    return no.design(epsilon, 16).lower_bound or 0.0
 
 
 def read() -> list[Point]:

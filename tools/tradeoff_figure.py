@@ -36,6 +36,7 @@ _SETTINGS = {
     "svg.fonttype": "none", "svg.hashsalt": "noutput", "axes.axisbelow": True,
 }  # fmt: skip
 _DPI = 170
+_TIMES = "\N{MULTIPLICATION SIGN}"
 _TICKS = {0.001: "+0.1%", 0.01: "+1%", 0.1: "+10%", 1.0: "+100%", 10.0: "+1000%"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.0004, 40.0, 30.0, 0.78
 _BELOW, _LEFT_OF = (0.0, -9.0, "center", "top"), (-9.0, 0.0, "right", "center")
@@ -90,7 +91,7 @@ def _panel(axes: Axes, points: Sequence[Point]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: _TICKS.get(value, "")))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(FixedLocator([1, 2, 3, 5, 10, 20, 50]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}×"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}{_TIMES}"))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.tick_params(labelleft=True)
     for point in points:
@@ -115,7 +116,7 @@ def _mark(axes: Axes, point: Point, height: float) -> None:
     )
     right, up, horizontal, vertical = _PLACES.get((point.epsilon, point.name), _RIGHT_OF)
     axes.annotate(
-        f"{text}: {height:.0f}×" if outside else text,
+        f"{text}: {height:.0f}{_TIMES}" if outside else text,
         (point.slack, shown),
         (right, up),
         textcoords="offset points",

@@ -49,8 +49,9 @@ def test_limits_are_proven_and_convex(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", draw_tradeoff.EPSILONS)
 def test_what_slack_buys(epsilon: float) -> None:
     patterns = {
-        1.0: r"a variance of (\d+)% above the lower bound allows ([\d.]+) times the squared error of "
-        r"the table for the mean, and (\d+)% allows ([\d.]+) times; more than (\d+)% gains nothing",
+        1.0: r"a variance of (\d+)% above the lower bound allows ([\d.]+) times the squared "
+        r"error of the table for the mean, and (\d+)% allows ([\d.]+) times; "
+        r"more than (\d+)% gains nothing",
         3.0: r"At ε = 3, (\d+)% allows ([\d.]+) times, and (\d+)% allows ([\d.]+) times; more than "
         r"(\d+)% gains 1%",
     }
