@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ LABELS = {
 }
 _OURS = {"n-output": "o", "n-output-distribution": "s", "n-output-balanced": "D"}
 _DARK, _GRAY, _BLUE = "#1b1f24", "#5c6670", "#0b57a4"
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "font.size": 10.0, "axes.spines.top": False, "axes.spines.right": False,
     "svg.fonttype": "none", "svg.hashsalt": "noutput", "axes.axisbelow": True,
 }  # fmt: skip
@@ -47,7 +47,7 @@ _PLACES = {
     (1.0, "square-wave"): _BELOW,
     (1.0, "n-output-balanced"): _LEFT_OF,
     (3.0, "n-output-balanced"): _LEFT_OF,
-    (3.0, "n-output-distribution"): (14.0, 9.0, "right", "bottom"),
+    (3.0, "n-output-distribution"): (24.0, 9.0, "right", "bottom"),
     (3.0, "three-output"): _LEFT_OF,
 }
 _RIGHT_OF = (7.0, 0.0, "left", "center")

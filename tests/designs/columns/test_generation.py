@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ def test_the_least_variance_is_that_of_all_columns_on_a_grid() -> None:
     found = solve(Problem(EPSILON, CELLS, moments=MOMENTS), tolerance=1e-6)
     assert found.bound is not None
     assert found.bound <= found.value <= found.bound * (1 + 1e-6)
+    assert expected.fun is not None
     assert found.bound <= expected.fun
     assert found.value == pytest.approx(expected.fun, rel=1e-3)  # the grid's spacing
     _check_table(found, found.value)
@@ -71,29 +73,35 @@ def _independent(limit: float) -> float:
         return np.concatenate([z[:n] @ ENTRIES - 1.0, z[n:] @ ENTRIES - INPUTS])
 
     def room(z: Array) -> Array:
-        return INPUTS**2 + limit - (z[n:] ** 2 / z[:n]) @ ENTRIES
+        result: Array = INPUTS**2 + limit - (z[n:] ** 2 / z[:n]) @ ENTRIES
+        return result
 
     both = np.zeros((2 * CELLS, 2 * n))
     both[:CELLS, :n], both[CELLS:, n:] = ENTRIES.T, ENTRIES.T
 
     def room_slopes(z: Array) -> Array:
         ratios = z[n:] / z[:n]
-        return (np.append(ratios**2, -2.0 * ratios)[:, None] * np.tile(ENTRIES, (2, 1))).T
+        factors = np.append(ratios**2, -2.0 * ratios)
+        result: Array = (factors[:, None] * np.tile(ENTRIES, (2, 1))).T
+        return result
 
-    def slopes(z: Array) -> Array:
-        return np.append(CRITERION.expand(ENTRIES, z[:n]).gradient, np.zeros(n))
+    def objective(z: Array) -> tuple[float, Array]:
+        gradient = CRITERION.expand(ENTRIES, z[:n]).gradient
+        return CRITERION.value((ENTRIES * z[:n, None]).T), np.append(gradient, np.zeros(n))
 
     start = np.append(np.full(n, 1.0 / ENTRIES.sum(axis=0)[0]), np.zeros(n))
+    # the type stubs know scalar constraints only
+    constraints: Any = [
+        {"type": "eq", "fun": rows, "jac": lambda _z: both},
+        {"type": "ineq", "fun": room, "jac": room_slopes},
+    ]
     found = minimize(
-        lambda z: CRITERION.value((ENTRIES * z[:n, None]).T),
+        objective,
         start,
-        jac=slopes,
-        bounds=[(1e-6, 1.0)] * n + [(-10.0, 10.0)] * n,
-        constraints=[
-            {"type": "eq", "fun": rows, "jac": lambda _z: both},
-            {"type": "ineq", "fun": room, "jac": room_slopes},
-        ],
+        jac=True,
         method="SLSQP",
+        bounds=[(1e-6, 1.0)] * n + [(-10.0, 10.0)] * n,
+        constraints=constraints,
         options={"maxiter": 300, "ftol": 1e-8},
     )
     assert found.success
