@@ -37,17 +37,18 @@ _SETTINGS: dict[Any, Any] = {
 }  # fmt: skip
 _DPI = 170
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_TICKS = {0.001: "+0.1%", 0.01: "+1%", 0.1: "+10%", 1.0: "+100%", 10.0: "+1000%"}
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0004, 40.0, 30.0, 0.78
+_TICKS = {0.001: "+0.1%", 0.01: "+1%", 0.1: "+10%", 1.0: "+100%", 10.0: "+1000%", 100.0: "+10000%"}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0004, 150.0, 30.0, 0.78
 _BELOW, _LEFT_OF = (0.0, -9.0, "center", "top"), (-9.0, 0.0, "right", "center")
 # Where a label stands: offset in points and alignment. The others stand to the right.
 _PLACES = {
-    (1.0, "pm-opt"): (-7.0, 2.0, "right", "center"),
+    (1.0, "pm-opt"): (-2.0, 7.0, "right", "bottom"),
     (1.0, "pm-sub"): (7.0, 5.0, "left", "center"),
     (1.0, "square-wave"): _BELOW,
-    (1.0, "n-output-balanced"): _LEFT_OF,
+    (1.0, "n-output-balanced"): (-10.0, 5.0, "right", "center"),
     (3.0, "n-output-balanced"): _LEFT_OF,
-    (3.0, "n-output-distribution"): (24.0, 9.0, "right", "bottom"),
+    (1.0, "n-output-distribution"): (0.0, 9.0, "center", "bottom"),
+    (3.0, "n-output-distribution"): (8.0, -10.0, "right", "top"),
     (3.0, "three-output"): _LEFT_OF,
 }
 _RIGHT_OF = (7.0, 0.0, "left", "center")

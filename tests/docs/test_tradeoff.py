@@ -71,3 +71,14 @@ def test_the_figure_names_every_mechanism() -> None:
     for name in names:
         for line in LABELS[name].split("\n"):
             assert line in figure, name
+
+
+def test_how_far_balanced_tables_are_from_the_limit() -> None:
+    shares = stated(
+        PAGE, r"the limit is ([\d.]+) times its squared error at ε = 1, and ([\d.]+) times"
+    )
+    for epsilon, share in zip(draw_tradeoff.EPSILONS, shares, strict=True):
+        (found,) = [p for p in POINTS if (p.epsilon, p.name) == (epsilon, "n-output-balanced")]
+        slacks, errors = zip(*((p.slack, p.error) for p in LIMITS[epsilon]), strict=True)
+        limit = float(np.interp(np.log(found.slack), np.log(slacks), errors))
+        assert share == pytest.approx(limit / found.error, abs=0.006)

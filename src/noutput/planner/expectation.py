@@ -153,7 +153,14 @@ class Plan:
 
     @property
     def mean_method(self) -> str:
-        """What the mean's estimate will be, as `MeanEstimate.method` says it."""
+        """What the mean's estimate will be, as `MeanEstimate.method` says it.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> no.plan(epsilon=1, people=2_000, objective="distribution").mean_method
+        'nearly unbiased'
+        """
         return "nearly unbiased" if self.bias_bound else "unbiased"
 
     @property
