@@ -47,7 +47,7 @@ format: $(READY)
 
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
-	OMP_NUM_THREADS=1 $(BIN)/python tools/train_catalog.py
+	$(BIN)/python -m tools.train_catalog
 
 # The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.
 bench: $(READY)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Store
+    from noutput.tally import Tally
 
 __all__ = ["AttributeEstimates", "CampaignEstimates", "Estimates"]
 
@@ -37,8 +38,13 @@ class AttributeEstimates:
     """What the reports on one attribute say; no summary where there are fewer than two."""
 
     attribute: Attribute
-    reports: int
+    tally: Tally
     summary: Summary | None
+
+    @property
+    def reports(self) -> int:
+        """The number of reports on the attribute."""
+        return self.tally.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,7 @@ def _compute(
         bounds, summary = Interval(each.lower, each.upper), None
         if tally.total >= _FEWEST:
             summary = summarize(entry.mechanism, tally, bounds, bins=bins, level=level)
-        attributes.append(AttributeEstimates(each, tally.total, summary))
+        attributes.append(AttributeEstimates(each, tally, summary))
     content = {
         **_document(entry.campaign, attributes, level),
         "as_of": format_instant(now),
@@ -174,6 +180,8 @@ def _summary_document(found: Summary | None) -> dict[str, Any]:
             "value": mean.value,
             "standard_error": found.mean_estimate.standard_error,
             "interval": [mean.low, mean.high],
+            "method": found.mean_estimate.method,
+            "bias_bound": found.mean_estimate.bias_bound,
         },
         "variance": found.variance.to_dict(),
         "quantiles": [
