@@ -98,7 +98,7 @@ def _differences(designs: list[Design], tasks: list[_Task]) -> int:
 
 @click.command()
 @click.option("--objective", "objectives", multiple=True, type=click.Choice(_OBJECTIVES))
-@click.option("--epsilon", "epsilons", multiple=True, type=click.Choice(catalog.TRAINED_EPSILONS))
+@click.option("--epsilon", "epsilons", multiple=True, type=float)
 @click.option("--size", "sizes", multiple=True, type=int)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("results/trained"))
@@ -115,6 +115,8 @@ def main(
     """Train and write every design of the catalogs, or check some of them."""
     if (epsilons or sizes) and not check:
         raise click.UsageError("--epsilon and --size need --check: a catalog is written as a whole")
+    if unknown := set(epsilons) - set(catalog.TRAINED_EPSILONS):
+        raise click.UsageError(f"the catalog has no epsilon {sorted(unknown)}")
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     for objective in objectives or _OBJECTIVES:

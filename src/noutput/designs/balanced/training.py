@@ -67,7 +67,8 @@ class Point:
 
     def rows(self, goal: Goal) -> Rows:
         """Return the two rows of every bin."""
-        return rows_at_knots(self.parameters, goal.epsilon, self.scaled(goal).outputs)
+        outputs = self.scaled(goal).outputs
+        return rows_at_knots(self.parameters, goal.epsilon, outputs, linear=True)
 
     def symmetric(self) -> Point:
         """Return a point whose table is its own mirror image."""
@@ -101,7 +102,7 @@ def limited(rows: Rows, variance: float) -> Rows:
 
     def less(strength: Array) -> Rows:
         logits = parameters.logits - strength[:, None] * squares
-        return replace(parameters, logits=logits).rows(rows.shape)
+        return replace(parameters, logits=logits).rows(rows.shape, linear=True)
 
     low = np.zeros(len(KNOTS))
     high = np.where(_excess(rows, variance) > 0.0, _STRONGEST, 0.0)

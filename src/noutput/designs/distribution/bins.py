@@ -29,10 +29,12 @@ Second moments are linear between knots and squared means are not: a quarter of 
 """
 
 
-def rows_at_knots(parameters: Parameters, epsilon: float, outputs: Array) -> Rows:
+def rows_at_knots(
+    parameters: Parameters, epsilon: float, outputs: Array, *, linear: bool = False
+) -> Rows:
     """Return two rows for every bin, which differ by the tilt that makes their means its ends."""
     doubled = np.repeat(parameters.logits, 2, axis=0)
-    return replace(parameters, logits=doubled).rows(Shape(epsilon, KNOTS, outputs))
+    return replace(parameters, logits=doubled).rows(Shape(epsilon, KNOTS, outputs), linear=linear)
 
 
 def unbiased(rows: Rows) -> Array:

@@ -129,14 +129,23 @@ class Parameters:
         total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
         return np.asarray(total * special.softmax(self.columns))
 
-    def rows(self, shape: Shape) -> Rows:
-        """Return the table."""
+    def rows(self, shape: Shape, *, linear: bool = False) -> Rows:
+        """Return the table.
+
+        Parameters
+        ----------
+        shape : Shape
+        linear : bool
+            Keep the balance of a row linear in the outputs at all costs, as `Rows.by_outputs`
+            supposes. Otherwise single entries may be cut on the way, which is as good where the
+            balance is taken into the logits.
+        """
         least = self.least(shape.epsilon)
-        logits = _balance(self.logits, least, shape)
+        logits = _balance(self.logits, least, shape, linear=linear)
         return Rows(replace(self, logits=logits), special.expit(logits), least, shape, self.logits)
 
 
-def _balance(logits: Array, least: Array, shape: Shape) -> Array:
+def _balance(logits: Array, least: Array, shape: Shape, *, linear: bool) -> Array:
     """Give every row its sum and its mean: Newton's method, with shorter steps where needed."""
     excess = math.expm1(shape.epsilon)
     unit = np.abs(shape.outputs).max()
@@ -149,8 +158,11 @@ def _balance(logits: Array, least: Array, shape: Shape) -> Array:
             break
         step = _solve(slopes, values, misses)
         change = (step[:, :1] + step[:, 1:] * values) * length[:, None]
-        largest = np.abs(change).max(axis=1)
-        change *= np.minimum(1.0, _LARGEST_CHANGE / np.maximum(largest, _LARGEST_CHANGE))[:, None]
+        if linear:
+            largest = np.maximum(np.abs(change).max(axis=1), _LARGEST_CHANGE)
+            change *= (_LARGEST_CHANGE / largest)[:, None]
+        else:
+            change = np.clip(change, -_LARGEST_CHANGE, _LARGEST_CHANGE)
         tried = found - change
         new_misses, new_slopes = _misses(tried, least, values, means, excess)
         better = np.abs(new_misses).max(axis=1) < size
