@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.all
 PYTEST := $(BIN)/python -m pytest
+# Matrices are small: several threads per process only wait for each other.
+export OPENBLAS_NUM_THREADS := 1
 
 .SECONDARY:
 .PHONY: demo test format lint types layers docs coverage check-slow catalog bench \
