@@ -70,6 +70,25 @@ def test_requests_that_no_balanced_table_answers() -> None:
         no.design(13.0)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "size", "rule"),
+    [(6.0, 8, "n_outputs must be larger"), (8.0, 16, "n_outputs must be larger")],
+)
+def test_what_cannot_be_is_refused_before_the_training(
+    epsilon: float, size: int, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(balanced, "train", None)  # would fail if it were called
+    with pytest.raises(InvalidArgumentError, match=rule):
+        no.design(epsilon, size)
+
+
+def test_the_largest_epsilons_have_no_balanced_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balanced, "train", None)
+    table = no.design(8.0, 16, "worst").mechanism
+    with pytest.raises(InvalidArgumentError, match=r"epsilon must be smaller .* \(take 'worst'\)"):
+        balanced.solve(table, 0.002, 64)
+
+
 def test_documents_carry_the_worst_case_certificate_and_cannot_lie() -> None:
     found = no.design(3.0)
     document = json.loads(found.to_json())

@@ -230,3 +230,28 @@ def test_very_many_reports(shape: str) -> None:
     errors = mean_errors(SHAPES[shape], 10**8, 8, 3)
     ratio = errors["gp"] / errors["em"]
     assert ratio > even if shape == "even" else ratio < other
+
+
+def test_what_tables_for_distributions_cost_the_decoded_mean() -> None:
+    stated_ratios = stated(
+        "docs/choosing.md",
+        rf"{NUMBER} times the limit at epsilon 0\.25, {NUMBER} at 1, {NUMBER} at 3",
+    )
+    for epsilon, ratio in zip((0.25, 1.0, 3.0), stated_ratios, strict=True):
+        found = no.design(epsilon, 64, "distribution").mechanism.worst_variance()
+        assert found / catalog_bound(epsilon) == pytest.approx(ratio, rel=0.03)
+
+
+def catalog_bound(epsilon: float) -> float:
+    bound = catalog.lower_bound(epsilon)
+    assert bound is not None
+    return bound
+
+
+def test_what_a_balanced_table_adds_to_the_half_width() -> None:
+    (most,) = stated("docs/choosing.md", r"a balanced table, adds at most (\d+)% to it")
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        for people in (1_000, 1_000_000):
+            ours = no.plan(epsilon=epsilon, people=people, bounds=no.Interval(0, 180))
+            best = half_width(epsilon=epsilon, people=people)
+            assert ours.half_width <= (1.0 + most / 100.0) * best

@@ -42,7 +42,9 @@ def design(
     Parameters
     ----------
     epsilon : float
-        The privacy loss that a report may have.
+        The privacy loss that a report may have. Those of
+        `noutput.designs.catalog.TRAINED_EPSILONS` are ready; for others a design takes seconds, or
+        minutes where the objective is "balanced" or "distribution".
     n_outputs : int, optional
         How many different reports there may be, from 2 to 256. None is 128 where the objective is
         "balanced" (64 from epsilon 2 on), 64 for "distribution", and otherwise the smallest number
@@ -59,7 +61,8 @@ def design(
         "average" and numbers are norms of the variance over the inputs; numbers need the method
         "numerical". "distribution" is the Wasserstein error alone, at any variance: see
         `noutput.designs.distribution`. None is "balanced" where the method is "optimal", and
-        "worst" for the methods of the paper.
+        "worst" for the methods of the paper. (`Design.value` of a balanced design is its worst-case
+        variance, `Design.wasserstein_error` its error.)
     method : "optimal", "numerical" or "analytical"
         The best table with any knots; the paper's nonlinear program; the paper's closed form
         (worst case only). Balanced tables and those for the distribution are always trained by

@@ -23,7 +23,7 @@ from noutput.designs.distribution.private_rows import Parameters
 from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.distribution.training_shapes import BINS
 from noutput.designs.solution import Array, Progress, Solution
-from noutput.errors import DesignError
+from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.square_wave import square_wave
 
 if TYPE_CHECKING:
@@ -80,12 +80,15 @@ def solve(
 
     Raises
     ------
+    InvalidArgumentError
+        If no such table exists for this epsilon and this number of outputs.
     DesignError
         If the trained table is biased, or its variance is more than 10% above the limit.
     """
     epsilon = mean_table.epsilon
     chosen = schedule or Schedule(_STEPS)
-    kept = (1.0 + _KEPT_EXCESS) * bound - BETWEEN_KNOTS
+    _refuse_the_impossible(mean_table, bound, n_outputs)
+    kept = _kept(bound)
     goal = Goal(epsilon, min((1.0 + _TRAINED_EXCESS) * bound, kept - _MARGIN * bound))
     found = train(
         _start(mean_table, n_outputs, chosen.seed),
@@ -109,6 +112,26 @@ def _start(mean_table: TableMechanism, n_outputs: int, seed: int) -> Point:
     epsilon = mean_table.epsilon
     start = Parameters.above(found.least, found.probabilities, epsilon, _LARGEST_LOGIT)
     return Point(start, outputs).symmetric()
+
+
+def _refuse_the_impossible(mean_table: TableMechanism, bound: float, n_outputs: int) -> None:
+    """Refuse before minutes are spent, where not even a table for the mean is within the limit."""
+    epsilon = mean_table.epsilon
+    if _kept(bound) <= (1.0 + _MARGIN) * bound:
+        rule = "be smaller where the objective is 'balanced' (take 'worst')"
+        raise InvalidArgumentError("epsilon", rule, epsilon)
+    excess = mean_table.worst_variance() / bound - 1.0
+    if mean_table.n_outputs == n_outputs and excess > LARGEST_EXCESS:
+        rule = (
+            f"be larger where the objective is 'balanced' and epsilon is {epsilon:g}: the best "
+            f"table for the mean with so many outputs is {excess:.0%} above the limit"
+        )
+        raise InvalidArgumentError("n_outputs", rule, n_outputs)
+
+
+def _kept(bound: float) -> float:
+    """Return the variance at knots that keeps the variance everywhere within the limit."""
+    return (1.0 + _KEPT_EXCESS) * bound - BETWEEN_KNOTS
 
 
 def _check(solution: Solution, bound: float, epsilon: float) -> None:
