@@ -67,8 +67,8 @@ def command(
     """Design a mechanism and print its table, variance, bits and certified loss.
 
     A design for the variance is found for any epsilon from 0.05 to 12. It comes with a lower bound
-    that no mechanism can beat, and with the proof, which --json saves and `noutput verify` checks; a
-    design for the distribution has no such bound. Balanced designs and those for the distribution
+    that no mechanism can beat, and with the proof, which --json saves and `noutput verify` checks;
+    a design for the distribution has no such bound. Balanced designs and those for the distribution
     are ready for many epsilons from 0.25 to 6; others take minutes.
     """
     import noutput

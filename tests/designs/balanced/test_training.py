@@ -112,7 +112,7 @@ def test_training_keeps_the_variance_and_helps(epsilon: float, n_outputs: int) -
     assert shares[-1] == 1.0
 
 
-def test_too_few_outputs_for_the_limit_are_an_error() -> None:
-    best = no.design(6.0, balanced.base_size(8, 6.0), "worst")
-    with pytest.raises(DesignError, match=r"worst-case variance .* above the limit .* 8 outputs"):
-        balanced.solve(best.mechanism, best.lower_bound or 0.0, 8, schedule=replace(QUICK, steps=5))
+def test_a_limit_that_training_does_not_reach_is_an_error() -> None:
+    table = no.design(1.0, balanced.base_size(16, 1.0), "worst").mechanism
+    with pytest.raises(DesignError, match=r"worst-case variance .* above the limit .* 16 outputs"):
+        balanced.solve(table, 2.0, 16, schedule=replace(QUICK, steps=5))
