@@ -31,7 +31,6 @@ __all__ = ["Goal", "Point", "limited", "train"]
 
 _RATES = (1.0, 0.3, 0.3, 0.05)  # of logits, columns, their total, and outputs
 _STIFFNESS = 300.0
-_FOLLOWING = 1.0
 _BETWEEN = 10  # steps, before the multipliers follow
 _LARGEST_REACH, _REACH = 0.02, 0.005
 _STRONGEST, _HALVINGS = 20.0, 40
@@ -128,7 +127,7 @@ class _Limit:
 
     def follow(self, rows: Rows) -> None:
         """Move the multipliers."""
-        change = _FOLLOWING * _STIFFNESS * _excess(rows, self._variance)
+        change = _STIFFNESS * _excess(rows, self._variance)
         self._multipliers = np.maximum(0.0, self._multipliers + change)
 
 
