@@ -27,15 +27,19 @@ if TYPE_CHECKING:
     from noutput.estimate.mean import MeanEstimate, estimate_mean
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
     from noutput.planner import Plan, plan
+    from noutput.questions import Choice, Number, Question, Scale, YesNo
     from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
 
 __all__ = [
     "MECHANISMS",
+    "AnswerMechanism",
     "AttributeMeans",
     "Audit",
+    "Choice",
     "Design",
     "DesignError",
     "DistributionEstimate",
@@ -46,11 +50,15 @@ __all__ = [
     "MeanEstimate",
     "MissingExtraError",
     "NoutputError",
+    "Number",
     "Plan",
     "PrivacyError",
+    "Question",
+    "Scale",
     "TableMechanism",
     "Tally",
     "VarianceEstimate",
+    "YesNo",
     "audit",
     "choose_attributes",
     "design",
@@ -67,6 +75,12 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "YesNo": "noutput.questions",
+    "Scale": "noutput.questions",
+    "Question": "noutput.questions",
+    "Number": "noutput.questions",
+    "Choice": "noutput.questions",
+    "AnswerMechanism": "noutput.mechanisms.answers",
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs.result",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from noutput import _checks
-from noutput.campaign.text import check_pattern, check_text
+from noutput._text import check_name, check_text
 from noutput.errors import InvalidArgumentError
 
 __all__ = ["Attribute"]
-
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +38,7 @@ class Attribute:
     upper: float
 
     def __post_init__(self) -> None:
-        rule = "be a letter a-z and at most 63 more of a-z, 0-9 and _"
-        check_pattern("name", self.name, _NAME, rule)
+        check_name("name", self.name)
         check_text("unit", self.unit, 0, 64)
         lower = _checks.finite("lower", self.lower) + 0.0
         upper = _checks.finite("upper", self.upper) + 0.0

@@ -11,14 +11,9 @@ from datetime import datetime
 from functools import cached_property
 
 from noutput import _checks
+from noutput._text import check_pattern, check_text
 from noutput.campaign.attribute import Attribute
-from noutput.campaign.text import (
-    check_instant,
-    check_pattern,
-    check_text,
-    format_instant,
-    parse_instant,
-)
+from noutput.campaign.text import check_instant, format_instant, parse_instant
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
 from noutput.mechanisms.certified import CertifiedTable

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from noutput._text import check_pattern
 from noutput.campaign import wire
 from noutput.campaign.campaign import FORMAT, Campaign
 from noutput.campaign.connection import Deadline, Request, open_request
 from noutput.campaign.packed import encode_packed
-from noutput.campaign.text import check_pattern
 from noutput.errors import DeliveryError, DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
 

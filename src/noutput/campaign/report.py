@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from noutput import _checks
-from noutput.campaign.text import check_pattern, check_text
+from noutput._text import check_pattern, check_text
 
 __all__ = ["ID_BYTES", "Report", "new_id"]
 

@@ -1,4 +1,4 @@
-"""Text that people read, and instants, as a campaign document writes them."""
+"""Instants, as a campaign document writes them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,10 @@ from datetime import UTC, datetime
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["check_instant", "check_pattern", "check_text", "format_instant", "parse_instant"]
+__all__ = ["check_instant", "format_instant", "parse_instant"]
 
-# Control characters, and halves of surrogate pairs, which UTF-8 cannot carry.
-_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
 _PATTERN = "%Y-%m-%dT%H:%M:%SZ"
-
-
-def check_pattern(name: str, value: object, pattern: re.Pattern[str], rule: str) -> str:
-    """Return a text that matches a pattern as a whole."""
-    if isinstance(value, str) and pattern.fullmatch(value):
-        return value
-    raise InvalidArgumentError(name, rule, value)
-
-
-def check_text(name: str, value: object, low: int, high: int) -> str:
-    """Return a text of `low` to `high` bytes of UTF-8 without control characters."""
-    if not isinstance(value, str) or _FORBIDDEN.search(value):
-        raise InvalidArgumentError(name, "be text without control characters", value)
-    if not low <= len(value.encode()) <= high:
-        raise InvalidArgumentError(name, f"have from {low} to {high} bytes of UTF-8", value)
-    return value
 
 
 def check_instant(name: str, value: object) -> datetime:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from operator import mul
 from typing import Any
 
 from noutput import _checks
-from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
+from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document, exact
+from noutput.mechanisms.rows import (
+    FORMAT,
+    MAX_OUTPUTS,
+    CertifiedRows,
+    check_rows,
+    read_rows,
+    secure_word,
+)
 
 __all__ = ["MAX_KNOTS", "MAX_OUTPUTS", "CertifiedTable", "dump", "fingerprint_of", "row_means"]
 
-FORMAT = "noutput-table"
 VERSION = 1
-MAX_OUTPUTS = 256
 MAX_KNOTS = 4096
 _KEYS = ("epsilon", "scale", "outputs", "knots", "weights", "fingerprint")
 _MEAN_TOLERANCE = 1e-9
@@ -29,7 +34,7 @@ _LARGEST_OUTPUT = 1e100  # squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedTable:
+class CertifiedTable(CertifiedRows):
     r"""A mechanism with finitely many outputs, as plain tuples: what a device draws from.
 
     It is the core of `TableMechanism`, which adds arrays and moments: certificate, fingerprint,
@@ -59,7 +64,7 @@ class CertifiedTable:
     inputs, whoever wrote the table. Whatever the input, a report is drawn from one of the K rows,
     so its distribution is a mixture of rows; and the constructor has proven
     :math:`\max_k w_{k,i} \le e^\epsilon \min_k w_{k,i}` for every output i in whole-number
-    arithmetic (`noutput.mechanisms.exact.certify`). The object cannot be changed afterwards.
+    arithmetic (`CertifiedRows.certify`). The object cannot be changed afterwards.
 
     Examples
     --------
@@ -102,7 +107,7 @@ class CertifiedTable:
         set_part = object.__setattr__
         set_part(self, "epsilon", _checks.positive("epsilon", epsilon))
         set_part(self, "outputs", _outputs(outputs))
-        set_part(self, "weights", _rows(weights, len(self.outputs)))
+        set_part(self, "weights", check_rows(weights, len(self.outputs), MAX_KNOTS))
         self.certify(self.epsilon)
         means = row_means(self.outputs, self.weights)
         set_part(self, "knots", _knots(place_knots(means), means))
@@ -143,56 +148,10 @@ class CertifiedTable:
         cls._fill(table, epsilon, outputs, weights, place_knots)
         return table
 
-    def certify(self, epsilon: float) -> None:
-        r"""Raise `PrivacyError` unless the table is :math:`\epsilon`-private for this epsilon.
-
-        Guarantees
-        ----------
-        Returning proves the inequality as a statement about real numbers: see
-        `noutput.mechanisms.exact.certify`.
-        """
-        violation = exact.certify(self._largest, self._smallest, epsilon)
-        if violation is not None:
-            column = [row[violation] for row in self.weights]
-            high, low = max(column), min(column)
-            rows = column.index(high), column.index(low)
-            raise PrivacyError(violation, *rows, (high, low), epsilon)
-
-    @cached_property
-    def _largest(self) -> tuple[int, ...]:
-        return tuple(map(max, zip(*self.weights, strict=True)))
-
-    @cached_property
-    def _smallest(self) -> tuple[int, ...]:
-        return tuple(map(min, zip(*self.weights, strict=True)))
-
-    @cached_property
-    def _thresholds(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(accumulate(row)) for row in self.weights)
-
-    @property
-    def n_outputs(self) -> int:
-        """How many different outputs there are."""
-        return len(self.outputs)
-
-    @property
-    def bits(self) -> int:
-        """How many bits an output needs."""
-        return (self.n_outputs - 1).bit_length()
-
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical form that `fingerprint_of` describes."""
         return fingerprint_of(self.epsilon, self.outputs, self.knots, self.weights)
-
-    def privacy_loss(self) -> float:
-        r"""Return the exact loss :math:`\max_i \ln(\max_k w_{k,i} / \min_k w_{k,i})`, rounded up.
-
-        Guarantees
-        ----------
-        The result is a proven upper bound of the loss and never above `epsilon`.
-        """
-        return exact.privacy_loss(self._largest, self._smallest)
 
     def draw(self, x: float, word: int) -> int:
         """Return the output for one number of [-1, 1] and one 64-bit word."""
@@ -206,7 +165,7 @@ class CertifiedTable:
         The output is drawn with one 64-bit word of the operating system's secure source, which
         is used for nothing else and kept nowhere.
         """
-        return exact.draw(self.knots, self._thresholds, x, secrets.randbits(64))
+        return self.draw(x, secure_word())
 
     def to_json(self) -> str:
         """Return the table as a JSON document with a format version and its fingerprint."""
@@ -231,17 +190,12 @@ class CertifiedTable:
     def from_document(cls, found: dict[str, Any]) -> CertifiedTable:
         """Read a table from parsed JSON, as `from_json` does from text."""
         document.read(found, FORMAT, VERSION, _KEYS)
-        if type(found["scale"]) is not int or found["scale"] != exact.SCALE:
-            raise DocumentError("scale", f"be {exact.SCALE}", found["scale"])
-        rows = document.entries("weights", found["weights"], MAX_KNOTS)
+        rows = read_rows(found, MAX_KNOTS)
         table = cls(
             document.number("epsilon", found["epsilon"]),
             tuple(document.numbers("outputs", found["outputs"], MAX_OUTPUTS)),
             tuple(document.numbers("knots", found["knots"], MAX_KNOTS)),
-            tuple(
-                tuple(document.entries(f"weights[{k}]", row, MAX_OUTPUTS))
-                for k, row in enumerate(rows)
-            ),
+            rows,
         )
         if found["fingerprint"] != table.fingerprint:
             raise DocumentError("fingerprint", f"be {table.fingerprint}", found["fingerprint"])
@@ -327,26 +281,6 @@ def _outputs(values: Sequence[float]) -> tuple[float, ...]:
         rule = f"lie between -{_LARGEST_OUTPUT:g} and {_LARGEST_OUTPUT:g}"
         raise InvalidArgumentError("outputs", rule, result)
     return result
-
-
-def _rows(rows: Sequence[Sequence[int]], size: int) -> tuple[tuple[int, ...], ...]:
-    if not 2 <= len(rows) <= MAX_KNOTS:
-        raise InvalidArgumentError("weights", f"have from 2 to {MAX_KNOTS} rows", len(rows))
-    return tuple(_row(f"weights[{k}]", tuple(row), size) for k, row in enumerate(rows))
-
-
-def _row(name: str, row: tuple[int, ...], size: int) -> tuple[int, ...]:
-    if len(row) != size:
-        raise InvalidArgumentError(name, f"have {size} entries", len(row))
-    if set(map(type, row)) != {int} or min(row) < 1 or max(row) >= exact.SCALE:
-        # numbers of other types overflow where the certificate shifts them
-        row = tuple(
-            _checks.whole(f"{name}[{i}]", weight, 1, exact.SCALE - 1)
-            for i, weight in enumerate(row)
-        )
-    if sum(row) != exact.SCALE:
-        raise InvalidArgumentError(name, f"add up to {exact.SCALE}", sum(row))
-    return row
 
 
 def _knots(values: Sequence[float], means: Sequence[float]) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from noutput.mechanisms.exact import SCALE, SCALE_BITS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "TableKernel"]
+__all__ = ["CHUNK", "RowKernel", "TableKernel"]
 
 CHUNK = 1 << 14  # values drawn at once: the temporaries of a chunk stay in the processor's cache
 _CELL_BITS = 12
@@ -30,34 +30,18 @@ _MOST_STEPS = 6
 _LOW = SCALE - 1
 
 
-class TableKernel:
-    """Lookup tables made from the knots and weights of one mechanism.
+class RowKernel:
+    """Lookup tables made from the rows of one table.
 
     Parameters
     ----------
-    knots : array of shape (K,)
     weights : array of shape (K, N)
         Positive whole numbers; every row adds up to 2^32.
     """
 
-    def __init__(self, knots: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
+    def __init__(self, weights: NDArray[np.int64]) -> None:
         self._n_outputs = weights.shape[1]
-        self._build_cells(knots)
         self._build_guide(weights)
-
-    def _build_cells(self, knots: NDArray[np.float64]) -> None:
-        self._left = knots[:-1].copy()
-        with np.errstate(over="ignore"):  # knots may lie closer than 2^-990, as in plain Python
-            self._rise = SCALE / np.diff(knots)
-        self._right = np.append(knots[1:-1], np.inf)
-        # x + 3 rounds, so a bucket may receive numbers a little to the left of its edge
-        edges = np.arange((1 << _CELL_BITS) + 2) * (2.0 / (1 << _CELL_BITS)) - 1.0
-        first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
-        last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
-        # rows are shifted by 32 bits, so they need 64 where indexes have 32
-        self._first_cell = np.clip(first, 0, len(knots) - 2).astype(np.int64)
-        self._cell_steps = int(np.max(np.clip(last, 0, len(knots) - 2) - self._first_cell))
-        self._knots = knots
 
     def _build_guide(self, weights: NDArray[np.int64]) -> None:
         sums = np.cumsum(weights, axis=1)
@@ -85,6 +69,59 @@ class TableKernel:
         result: NDArray[np.int64] = SCALE - np.take_along_axis(sums, last, axis=1)
         return result
 
+    def draw_from_rows(
+        self, row: NDArray[np.int64], words: NDArray[np.uint64], out: NDArray[np.uint8]
+    ) -> None:
+        """Write the outputs for places of rows, one word each; `row` is used as memory."""
+        low = words.view(np.int64) & _LOW
+        row <<= SCALE_BITS
+        key = row | low
+        if self._guide_steps > _MOST_STEPS:
+            place = np.searchsorted(self._keys, key, side="right")
+            row >>= SCALE_BITS
+            row *= self._n_outputs
+            np.subtract(place, row, out=out, casting="unsafe")
+            return
+        bucket = np.right_shift(key, self._guide_shift, out=row)
+        total = self._guide.take(bucket)
+        total += key
+        total >>= SCALE_BITS
+        for table in self._later:
+            step = table.take(bucket)
+            step += low
+            step >>= SCALE_BITS
+            total += step
+        out[:] = total
+
+
+class TableKernel(RowKernel):
+    """Lookup tables made from the knots and weights of one mechanism.
+
+    Parameters
+    ----------
+    knots : array of shape (K,)
+    weights : array of shape (K, N)
+        As `RowKernel` takes them.
+    """
+
+    def __init__(self, knots: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
+        super().__init__(weights)
+        self._build_cells(knots)
+
+    def _build_cells(self, knots: NDArray[np.float64]) -> None:
+        self._left = knots[:-1].copy()
+        with np.errstate(over="ignore"):  # knots may lie closer than 2^-990, as in plain Python
+            self._rise = SCALE / np.diff(knots)
+        self._right = np.append(knots[1:-1], np.inf)
+        # x + 3 rounds, so a bucket may receive numbers a little to the left of its edge
+        edges = np.arange((1 << _CELL_BITS) + 2) * (2.0 / (1 << _CELL_BITS)) - 1.0
+        first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
+        last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
+        # rows are shifted by 32 bits, so they need 64 where indexes have 32
+        self._first_cell = np.clip(first, 0, len(knots) - 2).astype(np.int64)
+        self._cell_steps = int(np.max(np.clip(last, 0, len(knots) - 2) - self._first_cell))
+        self._knots = knots
+
     def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.int64]:
         """Round every number to a neighboring knot."""
         if self._cell_steps > _MOST_STEPS:
@@ -111,22 +148,4 @@ class TableKernel:
         """Write the outputs for numbers of [-1, 1], one word each."""
         # numpy turns signed numbers into floats eight times as fast as unsigned ones
         row = self._rows(x, (words >> np.uint64(SCALE_BITS)).view(np.int64))
-        low = words.view(np.int64) & _LOW
-        row <<= SCALE_BITS
-        key = row | low
-        if self._guide_steps > _MOST_STEPS:
-            place = np.searchsorted(self._keys, key, side="right")
-            row >>= SCALE_BITS
-            row *= self._n_outputs
-            np.subtract(place, row, out=out, casting="unsafe")
-            return
-        bucket = np.right_shift(key, self._guide_shift, out=row)
-        total = self._guide.take(bucket)
-        total += key
-        total >>= SCALE_BITS
-        for table in self._later:
-            step = table.take(bucket)
-            step += low
-            step >>= SCALE_BITS
-            total += step
-        out[:] = total
+        self.draw_from_rows(row, words, out)

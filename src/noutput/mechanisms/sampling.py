@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ _SHARED_CHUNK = (
     1 << 16
 )  # values: with smaller ones, threads wait for the interpreter's lock instead
 
+Check: TypeAlias = "Callable[[NDArray[np.generic], int], NDArray[Any]]"
+"""Returns checked values of a chunk, which begins at the given place."""
+
 
 def report(
     x: ArrayLike,
@@ -47,7 +50,11 @@ def report(
         values = np.asarray(_checks.unit_value("x", values.item(), clip=clip))
     reports: NDArray[Any] = np.empty(values.shape + shape, dtype)
     flat = reports.reshape(-1, *shape)
-    fill(values, flat, rng, draw, clip=clip, words_each=words_each, threads=threads)
+
+    def check(part: NDArray[np.generic], start: int) -> NDArray[np.float64]:
+        return _unit_chunk(part, start, clip=clip)
+
+    fill(values, flat, rng, draw, check, words_each=words_each, threads=threads)
     result: NDArray[Any] = reports[()]
     return result
 
@@ -56,13 +63,13 @@ def fill(
     values: NDArray[np.generic],
     reports: NDArray[Any],
     rng: np.random.Generator | None,
-    draw: Callable[[NDArray[np.float64], NDArray[np.uint64], NDArray[Any]], None],
+    draw: Callable[[NDArray[Any], NDArray[np.uint64], NDArray[Any]], None],
+    check: Check,
     *,
-    clip: bool,
     words_each: int = 1,
     threads: int = 1,
 ) -> None:
-    """Call ``draw(numbers, words, out)`` for every chunk.
+    """Call ``draw(numbers, words, out)`` for every chunk, with what `check` makes of its values.
 
     The i-th number gets the words from ``i * words_each`` on, whatever the chunks and however
     many threads there are.
@@ -71,11 +78,11 @@ def fill(
     step = max(1, _chunk(values.size, count) // words_each)
     run = _Run(values, reports, word_source(rng), step, words_each)
     count = min(count, -(-values.size // step))
-    helpers = [threading.Thread(target=run.work, args=(draw, clip)) for _ in range(count - 1)]
+    helpers = [threading.Thread(target=run.work, args=(draw, check)) for _ in range(count - 1)]
     try:
         for helper in helpers:
             helper.start()
-        run.work(draw, clip)
+        run.work(draw, check)
     finally:
         run.stop()  # an interrupt, or a thread that did not start, must not leave others at work
         for helper in helpers:
@@ -135,8 +142,8 @@ class _Run:
 
     def work(
         self,
-        draw: Callable[[NDArray[np.float64], NDArray[np.uint64], NDArray[Any]], None],
-        clip: bool,
+        draw: Callable[[NDArray[Any], NDArray[np.uint64], NDArray[Any]], None],
+        check: Check,
     ) -> None:
         """Draw chunks until none is left or one has failed."""
         start = 0
@@ -144,7 +151,7 @@ class _Run:
             words = np.empty(min(self._step, len(self._reports)) * self._words_each, np.uint64)
             while (chunk := self._next(words)) is not None:
                 start, part = chunk
-                numbers = _unit_chunk(part, start, clip=clip)
+                numbers = check(part, start)
                 out = self._reports[start : start + part.size]
                 draw(numbers, words[: part.size * self._words_each], out)
         except BaseException as failure:  # noqa: BLE001 (raised by the thread that called)

@@ -2,16 +2,15 @@ r"""Table mechanism: a certified table of whole numbers, with arrays and moments
 
 from __future__ import annotations
 
-import secrets
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from noutput import _checks
-from noutput._random import word_source
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms import exact, moments, sampling
+from noutput.mechanisms.array_rows import ArrayRows, frozen, one_word, whole_rows
 from noutput.mechanisms.certified import CertifiedTable
 from noutput.mechanisms.kernel import TableKernel
 from noutput.mechanisms.sampling import unit_array
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TableMechanism"]
 
-_Scalar = TypeVar("_Scalar", bound=np.generic)
 
-
-class TableMechanism:
+class TableMechanism(ArrayRows[CertifiedTable]):
     r"""A mechanism with finitely many outputs, as a table whose privacy anyone can verify.
 
     Parameters
@@ -110,7 +107,7 @@ class TableMechanism:
     ) -> None:
         values = _checks.vector("outputs", outputs).tolist()
         places = None if knots is None else _checks.vector("knots", knots).tolist()
-        self._wrap(CertifiedTable.from_rows(epsilon, values, _rows(weights), places))
+        self._wrap(CertifiedTable.from_rows(epsilon, values, whole_rows(weights), places))
 
     @classmethod
     def of(cls, plain: CertifiedTable) -> TableMechanism:
@@ -122,20 +119,10 @@ class TableMechanism:
         return mechanism
 
     def _wrap(self, plain: CertifiedTable) -> None:
-        self._outputs = _frozen(plain.outputs, np.float64)
-        self._knots = _frozen(plain.knots, np.float64)
-        self._weights = _frozen(plain.weights, np.int64)
+        self._outputs = frozen(plain.outputs, np.float64)
+        self._knots = frozen(plain.knots, np.float64)
+        self._weights = frozen(plain.weights, np.int64)
         self._plain = plain
-
-    @property
-    def plain(self) -> CertifiedTable:
-        """The table without numpy: what a campaign and its devices hold."""
-        return self._plain
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy loss that the table claims and has been certified for."""
-        return self._plain.epsilon
 
     @property
     def outputs(self) -> NDArray[np.float64]:
@@ -146,45 +133,6 @@ class TableMechanism:
     def knots(self) -> NDArray[np.float64]:
         """The inputs at which the rows hold, from -1 to 1 (read-only)."""
         return self._knots
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """Whole numbers, one row per knot; every row adds up to `scale` (read-only)."""
-        return self._weights
-
-    @property
-    def scale(self) -> int:
-        """What every row of weights adds up to: 2^32."""
-        return exact.SCALE
-
-    @property
-    def n_outputs(self) -> int:
-        """How many different reports there are."""
-        return len(self._outputs)
-
-    @property
-    def n_cells(self) -> int:
-        """How many cells reports are counted in: one per output."""
-        return self.n_outputs
-
-    @property
-    def bits(self) -> int:
-        """How many bits a report needs."""
-        return self._plain.bits
-
-    @property
-    def exact(self) -> bool:
-        """True: what is drawn has exactly the certified probabilities."""
-        return True
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the canonical form that `certified.fingerprint_of` describes."""
-        return self._plain.fingerprint
-
-    def privacy_loss(self) -> float:
-        """Return the exact loss, rounded up; see `CertifiedTable.privacy_loss`."""
-        return self._plain.privacy_loss()
 
     @overload
     def privatize(
@@ -223,7 +171,7 @@ class TableMechanism:
         """
         if isinstance(x, float | int | np.number):
             sampling.check_threads(threads)
-            return self._plain.draw(_checks.unit_value("x", x, clip=clip), _one_word(rng))
+            return self._plain.draw(_checks.unit_value("x", x, clip=clip), one_word(rng))
         dtype = np.dtype(np.uint8)
         return sampling.report(x, rng, self._kernel.draw, dtype, clip=clip, threads=threads)
 
@@ -269,17 +217,6 @@ class TableMechanism:
         """Return inputs whose rows of `probabilities` span all others: the knots."""
         return self._knots
 
-    def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
-        """Return the column of `probabilities` and `transition` that each report counts for."""
-        array = np.asarray(reports)
-        if array.dtype.kind not in "iu" and array.size:
-            raise InvalidArgumentError("reports", "be indexes of outputs", reports)
-        if array.size and not 0 <= array.min() <= array.max() < self.n_outputs:
-            bad = array.min() if array.min() < 0 else array.max()
-            rule = f"be indexes from 0 to {self.n_outputs - 1}"
-            raise InvalidArgumentError("reports", rule, int(bad))
-        return array.astype(np.intp, copy=False)
-
     def decode(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Return the value that each report stands for in the unbiased mean."""
         return self._outputs[self.cells(reports)]
@@ -317,10 +254,6 @@ class TableMechanism:
         edges = np.linspace(-1.0, 1.0, count + 1)
         return moments.bin_means(self._knots, self._weights / exact.SCALE, edges)
 
-    def to_json(self) -> str:
-        """Return the table as a JSON document with a format version and its fingerprint."""
-        return self._plain.to_json()
-
     @classmethod
     def from_json(cls, text: str | bytes) -> TableMechanism:
         """Read a table from JSON, and certify it first: see `CertifiedTable.from_json`."""
@@ -331,55 +264,10 @@ class TableMechanism:
         """Read a table from parsed JSON, as `from_json` does from text."""
         return cls.of(CertifiedTable.from_document(found))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TableMechanism):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __repr__(self) -> str:
         rows, columns = self._weights.shape
         return f"TableMechanism(epsilon={self.epsilon!r}, n_outputs={columns}, n_knots={rows})"
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if "_plain" in self.__dict__:  # the last part that is set
-            _refuse(name)
-        super().__setattr__(name, value)
-
-    def __delattr__(self, name: str) -> None:
-        _refuse(name)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild through the constructor, so that a pickle is certified too."""
         return type(self), (self.epsilon, self._outputs, self._weights, self._knots)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise AttributeError(f"a TableMechanism cannot be changed: {name!r}")
-
-
-def _frozen(values: ArrayLike, dtype: type[_Scalar]) -> NDArray[_Scalar]:
-    """Copy into memory that cannot be made writable again."""
-    array = np.array(values, dtype)
-    return np.frombuffer(array.tobytes(), dtype).reshape(array.shape)
-
-
-def _rows(weights: ArrayLike) -> list[list[int]]:
-    try:
-        array = np.asarray(weights)
-    except (ValueError, OverflowError):
-        raise InvalidArgumentError("weights", "be rows of whole numbers", weights) from None
-    if array.dtype.kind not in "iu" or array.ndim != 2:
-        raise InvalidArgumentError("weights", "be rows of whole numbers", weights)
-    rows: list[list[int]] = array.tolist()
-    return rows
-
-
-def _one_word(rng: np.random.Generator | None) -> int:
-    if rng is None:
-        return secrets.randbits(64)
-    word = np.empty(1, np.uint64)
-    word_source(rng).fill(word)
-    return int(word[0])

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from noutput import _checks
-from noutput.campaign.text import check_text, format_instant, parse_instant
+from noutput._text import check_text
+from noutput.campaign.text import format_instant, parse_instant
 from noutput.collector.store.interface import Store, TokenRow, UnavailableError
 from noutput.errors import InvalidArgumentError
 

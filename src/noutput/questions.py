@@ -1,0 +1,440 @@
+"""Questions: what is asked, and which answers there are; in plain Python, as devices need it.
+
+::
+
+    Question: name, label, text, and perhaps an epsilon of its own
+    ├── Number: anything between two bounds
+    └── Answers: one of 2 to 64 answers
+        ├── Scale: ordered, such as stars, 0 to 10, or age groups
+        ├── Choice: without order
+        └── YesNo: no or yes
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeAlias
+
+from noutput import _checks
+from noutput._text import check_name, check_text
+from noutput.errors import DocumentError, InvalidArgumentError
+
+__all__ = [
+    "MAX_ANSWERS",
+    "Answer",
+    "Answers",
+    "Choice",
+    "Number",
+    "Question",
+    "Scale",
+    "YesNo",
+    "question_from_document",
+]
+
+MAX_ANSWERS = 64
+Answer: TypeAlias = float | str | bool
+_COMMON = ("name", "label", "text", "epsilon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What all questions have; `Number`, `Scale`, `Choice` and `YesNo` are asked.
+
+    Parameters
+    ----------
+    name : str
+        What programs call it: a letter a-z and at most 63 more of a-z, 0-9 and _. Needed in
+        campaigns, and may be empty elsewhere.
+    label : str
+        A few words for headings, up to 200 bytes of UTF-8.
+    text : str
+        The question as people read it, up to 1,000 bytes of UTF-8.
+    epsilon : float, optional
+        The privacy loss of a report on this question, where a campaign asks several.
+    """
+
+    kind: ClassVar[str]
+
+    name: str = ""
+    label: str = ""
+    text: str = ""
+    epsilon: float | None = None
+
+    def _check_common(self) -> None:
+        if type(self) in (Question, Answers):
+            rule = "be a Number, a Scale, a Choice or a YesNo"
+            raise InvalidArgumentError("question", rule, type(self).__name__)
+        if self.name:
+            check_name("name", self.name)
+        check_text("label", self.label, 0, 200)
+        check_text("text", self.text, 0, 1000)
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", _checks.positive("epsilon", self.epsilon))
+
+    @property
+    def title(self) -> str:
+        """What to call the question in a heading: its label, or its name."""
+        return self.label or self.name.replace("_", " ")
+
+    def _common(self) -> dict[str, Any]:
+        parts = {name: getattr(self, name) for name in _COMMON}
+        return {name: value for name, value in parts.items() if value not in ("", None)}
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as JSON writes it; `question_from_document` reads it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Number(Question):
+    """A question whose answer is a number between two bounds.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The bounds. Values outside are moved to the nearer bound, on the device only.
+    unit : str
+        What the number counts, such as "minutes"; may be empty.
+    name, label, text, epsilon
+        As in `Question`.
+
+    Examples
+    --------
+    >>> commute = Number(0, 180, unit="minutes", name="commute")
+    >>> commute.encode(45), commute.encode(1000), commute.from_unit(0.5)
+    (-0.5, 1.0, 135.0)
+    >>> question_from_document(commute.to_document()) == commute
+    True
+    """
+
+    kind: ClassVar[str] = "number"
+
+    lower: float
+    upper: float
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        check_text("unit", self.unit, 0, 64)
+        lower = _checks.finite("lower", self.lower) + 0.0
+        upper = _checks.finite("upper", self.upper) + 0.0
+        if not lower < upper:
+            raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
+        _checks.apart("bounds", lower, upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    def encode(self, value: object) -> float:
+        """Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound.
+
+        An error never repeats the value, because it is private.
+        """
+        try:
+            number = _checks.finite("value", value)
+        except InvalidArgumentError:
+            number = math.nan  # raising here would keep the value as the error's context
+        kind = type(value).__name__
+        del value
+        if math.isnan(number):
+            raise InvalidArgumentError(_place(self.name), "be a finite number", kind)
+        number = min(max(number, self.lower), self.upper)
+        unit = (number - self.lower) / ((self.upper - self.lower) / 2.0) - 1.0
+        return min(max(unit, -1.0), 1.0)
+
+    def from_unit(self, value: float) -> float:
+        """Map a number of [-1, 1] back to the question's own unit."""
+        return self.lower + (value + 1.0) * ((self.upper - self.lower) / 2.0)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as JSON writes it."""
+        own = {"lower": self.lower, "upper": self.upper, "unit": self.unit}
+        return {"kind": self.kind, **self._common(), **own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers(Question):
+    """A question with 2 to 64 answers: a `Scale`, a `Choice` or a `YesNo`.
+
+    Attributes
+    ----------
+    answers : tuple
+        The answers as data has them: numbers, texts or truth values.
+    """
+
+    ordered: ClassVar[bool] = False
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are."""
+        return len(self.answers)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers as people read them."""
+        return tuple(map(_label, self.answers))
+
+    @property
+    def scores(self) -> tuple[float, ...] | None:
+        """The number that each answer stands for in a mean; None where there is no mean."""
+        return None
+
+    @property
+    def places(self) -> dict[Answer, int]:
+        """The place of every answer (from 0), by the answer itself and by its label."""
+        found: dict[Answer, int] = {label: place for place, label in enumerate(self.labels)}
+        return found | {answer: place for place, answer in enumerate(self.answers)}
+
+    def find(self, value: object) -> int | None:
+        """Return the place of an answer that is given by itself or by its label, or None."""
+        if isinstance(value, str):
+            return self.places.get(value)
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return None
+        return self.places.get(float(value))
+
+    def encode(self, value: object) -> int:
+        """Return the place of an answer, from 0; an error never repeats the private value."""
+        place, kind = self.find(value), type(value).__name__
+        del value
+        if place is None:
+            rule = f"be one of {list(self.labels)}"
+            raise InvalidArgumentError(_place(self.name), rule, f"another {kind}")
+        return place
+
+    def _check_answers(self) -> None:
+        self._check_common()
+        if not 2 <= len(self.answers) <= MAX_ANSWERS:
+            rule = f"have from 2 to {MAX_ANSWERS} entries"
+            raise InvalidArgumentError("answers", rule, len(self.answers))
+        for index, label in enumerate(self.labels):
+            check_text(f"answers[{index}]", label, 1, 200)
+        if len(set(self.labels)) < len(self.labels):
+            raise InvalidArgumentError("answers", "differ from each other", list(self.labels))
+
+
+@dataclass(frozen=True, init=False)
+class Scale(Answers):
+    """A question with ordered answers.
+
+    Parameters
+    ----------
+    *answers : numbers that increase, or texts in their order
+        Such as ``Scale(1, 2, 3, 4, 5)``, ``Scale(*range(11))`` or
+        ``Scale("under 30", "30 to 59", "60 and older")``.
+    scores : sequence of float, optional
+        For texts: numbers that increase, one per answer, for a mean score. Without them there is
+        none. Answers that are numbers are their own scores.
+    name, label, text, epsilon
+        As in `Question`.
+
+    Examples
+    --------
+    >>> stars = Scale(1, 2, 3, 4, 5, name="stars")
+    >>> stars.encode(4), stars.encode("4"), stars.labels[0], stars.scores[0]
+    (3, 3, '1', 1.0)
+    >>> ages = Scale("under 30", "30 and older", scores=(22, 50))
+    >>> question_from_document(ages.to_document()) == ages
+    True
+    """
+
+    kind: ClassVar[str] = "scale"
+    ordered: ClassVar[bool] = True
+
+    given_scores: tuple[float, ...] | None = None
+
+    def __init__(
+        self, *answers: float | str, scores: Sequence[float] | None = None, **common: Any
+    ) -> None:
+        _set_common(self, common)
+        texts = sum(isinstance(answer, str) for answer in answers)
+        if texts not in (0, len(answers)):
+            raise InvalidArgumentError("answers", "be all numbers or all texts", list(answers))
+        if texts:
+            values: tuple[Answer, ...] = answers
+        else:
+            values = _increasing("answers", answers)
+            if scores is not None:
+                rule = "be given for answers that are texts only"
+                raise InvalidArgumentError("scores", rule, list(scores))
+        object.__setattr__(self, "answers", values)
+        found = None if scores is None else _increasing("scores", scores)
+        if found is not None and len(found) != len(values):
+            rule = f"have {len(values)} entries, one per answer"
+            raise InvalidArgumentError("scores", rule, len(found))
+        object.__setattr__(self, "given_scores", found)
+        self._check_answers()
+
+    @property
+    def scores(self) -> tuple[float, ...] | None:
+        """The number that each answer stands for in a mean; None where there is no mean."""
+        if isinstance(self.answers[0], str):
+            return self.given_scores
+        return tuple(map(float, self.answers))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as JSON writes it."""
+        own: dict[str, Any] = {"answers": list(self.answers)}
+        if self.given_scores is not None:
+            own["scores"] = list(self.given_scores)
+        return {"kind": self.kind, **self._common(), **own}
+
+
+@dataclass(frozen=True, init=False)
+class Choice(Answers):
+    """A question with answers that have no order.
+
+    Parameters
+    ----------
+    *answers : str
+        Such as ``Choice("train", "car", "bicycle", "other")``.
+    name, label, text, epsilon
+        As in `Question`.
+
+    Examples
+    --------
+    >>> Choice("train", "car", "other").encode("car")
+    1
+    """
+
+    kind: ClassVar[str] = "choice"
+
+    def __init__(self, *answers: str, **common: Any) -> None:
+        _set_common(self, common)
+        for index, answer in enumerate(answers):
+            if not isinstance(answer, str):
+                raise InvalidArgumentError(f"answers[{index}]", "be a text", answer)
+        object.__setattr__(self, "answers", answers)
+        self._check_answers()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as JSON writes it."""
+        return {"kind": self.kind, **self._common(), "answers": list(self.answers)}
+
+
+@dataclass(frozen=True, init=False)
+class YesNo(Answers):
+    """A question with the answers no and yes.
+
+    Parameters
+    ----------
+    name, label, text, epsilon
+        As in `Question`.
+
+    Examples
+    --------
+    Truth values, the numbers 0 and 1, and the texts "no" and "yes" are answers:
+
+    >>> crash = YesNo(text="Did it crash?")
+    >>> crash.encode(True), crash.encode("no"), crash.encode(1)
+    (1, 0, 1)
+    """
+
+    kind: ClassVar[str] = "yes/no"
+
+    def __init__(self, **common: Any) -> None:
+        _set_common(self, common)
+        object.__setattr__(self, "answers", (False, True))
+        self._check_answers()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers as people read them."""
+        return ("no", "yes")
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """0 and 1: the mean is the share of yes."""
+        return (0.0, 1.0)
+
+    def find(self, value: object) -> int | None:
+        """Return the place of an answer: 0 for no, 1 for yes, or None."""
+        if isinstance(value, str):
+            return self.places.get(value)
+        if isinstance(value, bool | Integral) or type(value).__name__ == "bool":  # of numpy
+            return {0: 0, 1: 1}.get(int(value))  # type: ignore[call-overload]
+        return None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as JSON writes it."""
+        return {"kind": self.kind, **self._common()}
+
+
+_KINDS: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...]]] = {
+    "number": (Number, ("lower", "upper", "unit"), ()),
+    "scale": (Scale, ("answers",), ("scores",)),
+    "choice": (Choice, ("answers",), ()),
+    "yes/no": (YesNo, (), ()),
+}
+
+
+def question_from_document(found: object, path: str = "question") -> Question:
+    """Read a question from parsed JSON.
+
+    Raises
+    ------
+    DocumentError
+        If it is none, is of a kind that this version does not know, or breaks a rule.
+
+    Examples
+    --------
+    >>> question_from_document({"kind": "color"})
+    Traceback (most recent call last):
+        ...
+    noutput.errors.DocumentError: question.kind must be one of 'number', 'scale', 'choice', ...
+    """
+    if not isinstance(found, dict):
+        raise DocumentError(path, "be a JSON object", type(found).__name__)
+    kind = found.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        wanted = ", ".join(map(repr, _KINDS))
+        rule = f"be one of {wanted}: a newer version of noutput may know others"
+        raise DocumentError(f"{path}.kind", rule, kind)
+    made, needed, optional = _KINDS[kind]
+    known = {"kind", *_COMMON, *needed, *optional}
+    missing = [key for key in needed if key not in found]
+    unknown = sorted(set(found) - known)
+    if missing or unknown:
+        rule = f"have the keys {sorted(needed)} and no others than {sorted(known)}"
+        raise DocumentError(path, rule, sorted(found))
+    parts = {key: value for key, value in found.items() if key != "kind"}
+    answers = parts.pop("answers", [])
+    if not isinstance(answers, list):
+        raise DocumentError(f"{path}.answers", "be a list", type(answers).__name__)
+    try:
+        return made(*answers, **parts)
+    except InvalidArgumentError as error:
+        raise DocumentError(f"{path}.{error.name}", error.rule, error.found) from None
+
+
+def _set_common(question: Question, common: dict[str, Any]) -> None:
+    for each in fields(Question):
+        object.__setattr__(question, each.name, common.pop(each.name, each.default))
+    if common:
+        name = next(iter(common))
+        raise TypeError(f"{type(question).__name__} has no argument {name!r}")
+
+
+def _increasing(name: str, values: object) -> tuple[float, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise InvalidArgumentError(name, "be a sequence of numbers", values)
+    result = tuple(
+        _checks.finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values)
+    )
+    for pair in pairwise(result):
+        if not pair[0] < pair[1]:
+            raise InvalidArgumentError(name, "increase from entry to entry", list(values))
+    return result
+
+
+def _label(answer: Answer) -> str:
+    return answer if isinstance(answer, str) else repr(float(answer)).removesuffix(".0")
+
+
+def _place(name: str) -> str:
+    return f"values[{name!r}]" if name else "value"
