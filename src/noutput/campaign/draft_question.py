@@ -33,7 +33,9 @@ def read_question(path: str, entry: dict[str, Any]) -> tuple[Question, str | Non
     (None, 2)
     """
     _name_answers(path, entry)
-    kind = entry.setdefault("kind", _kind(path, entry))
+    if "kind" not in entry:
+        entry["kind"] = _kind(path, entry)
+    kind = entry["kind"]
     if not isinstance(kind, str) or kind not in _OWN:
         raise DocumentError(f"{path}.kind", f"be one of {list(_OWN)}", kind)
     check_keys(f"{path}.", entry, ("name",), (*_COMMON[1:], *_OWN[kind]))
