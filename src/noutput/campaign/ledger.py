@@ -37,7 +37,9 @@ _SCHEMA = (
     ) WITHOUT ROWID
     """,
 )
-_SELECT = "SELECT campaign, question, output, id, version FROM reports JOIN answers USING (campaign)"
+_SELECT = (
+    "SELECT campaign, question, output, id, version FROM reports JOIN answers USING (campaign)"
+)
 _FROM_VERSION_1 = (  # one report per campaign, with its cost
     "ALTER TABLE reports RENAME TO before",
     *_SCHEMA,
