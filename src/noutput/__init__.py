@@ -19,12 +19,14 @@ if TYPE_CHECKING:
         NoutputError,
         PrivacyError,
     )
+    from noutput.estimate.answers import AnswerEstimate, estimate_answers
     from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
     from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.summary import AnswerSummary, Summary, summarize
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.answers import AnswerMechanism
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MECHANISMS",
+    "AnswerEstimate",
     "AnswerMechanism",
+    "AnswerSummary",
     "AttributeMeans",
     "Audit",
     "Choice",
@@ -55,6 +59,7 @@ __all__ = [
     "PrivacyError",
     "Question",
     "Scale",
+    "Summary",
     "TableMechanism",
     "Tally",
     "VarianceEstimate",
@@ -62,6 +67,7 @@ __all__ = [
     "audit",
     "choose_attributes",
     "design",
+    "estimate_answers",
     "estimate_distribution",
     "estimate_mean",
     "estimate_means",
@@ -69,6 +75,7 @@ __all__ = [
     "goodness_of_fit",
     "mechanism",
     "plan",
+    "summarize",
     "wasserstein",
 ]
 
@@ -80,7 +87,9 @@ _HOMES = {
     "Question": "noutput.questions",
     "Number": "noutput.questions",
     "Choice": "noutput.questions",
+    "AnswerEstimate": "noutput.estimate.answers",
     "AnswerMechanism": "noutput.mechanisms.answers",
+    "AnswerSummary": "noutput.estimate.summary",
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs.result",
@@ -96,12 +105,14 @@ _HOMES = {
     "NoutputError": "noutput.errors",
     "Plan": "noutput.planner",
     "PrivacyError": "noutput.errors",
+    "Summary": "noutput.estimate.summary",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
     "audit": "noutput.estimate.audit",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs.design",
+    "estimate_answers": "noutput.estimate.answers",
     "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
     "estimate_means": "noutput.estimate.attributes",
@@ -109,6 +120,7 @@ _HOMES = {
     "goodness_of_fit": "noutput.estimate.goodness",
     "mechanism": "noutput.registry",
     "plan": "noutput.planner",
+    "summarize": "noutput.estimate.summary",
     "wasserstein": "noutput.estimate.distance",
 }
 

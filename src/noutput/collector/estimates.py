@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noutput.campaign.text import format_instant
 from noutput.estimate.summary import Summary, summarize
-from noutput.interval import Interval
-from noutput.mechanisms.table import TableMechanism
 from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
@@ -139,10 +137,8 @@ def _compute(
         entry.campaign.questions, entry.mechanisms, tallies, strict=True
     ):
         summary = None
-        is_number = isinstance(each, Number) and isinstance(mechanism, TableMechanism)
-        if is_number and tally.total >= _FEWEST:
-            bounds = Interval(each.lower, each.upper)
-            summary = summarize(mechanism, tally, bounds, bins=bins, level=level)
+        if tally.total >= _FEWEST:
+            summary = summarize(mechanism, tally, each, bins=bins, level=level)
         questions.append(QuestionEstimates(each, tally, summary))
     content = {
         **_document(entry.campaign, questions, level),
