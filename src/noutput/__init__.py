@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.design import design
     from noutput.designs.result import Design
     from noutput.errors import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MECHANISMS",
+    "AnswerDesign",
     "AnswerEstimate",
     "AnswerMechanism",
     "AnswerSummary",
@@ -88,6 +90,7 @@ _HOMES = {
     "Number": "noutput.questions",
     "Choice": "noutput.questions",
     "AnswerEstimate": "noutput.estimate.answers",
+    "AnswerDesign": "noutput.designs.answers.result",
     "AnswerMechanism": "noutput.mechanisms.answers",
     "AnswerSummary": "noutput.estimate.summary",
     "AttributeMeans": "noutput.estimate.attributes",
