@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.collector.http.access import COOKIE
 from noutput.collector.http.auth import reading_token, recognize
 from noutput.collector.http.body import read_body
@@ -64,12 +62,12 @@ async def token_to_keep(services: Services, text: str) -> str | None:
     An admin token is not kept in a browser: its read token for all campaigns takes its place.
     """
     given = text.strip()
-    row = await run_in_threadpool(recognize, services.store, f"Bearer {given}")
+    row = await services.lanes.store.run(recognize, services.store, f"Bearer {given}")
     if row is None:
         return None
     if row.kind != "admin":
         return given
-    return await run_in_threadpool(reading_token, services.store, given, services.clock())
+    return await services.lanes.store.run(reading_token, services.store, given, services.clock())
 
 
 def keep(request: Request, response: Response, token: str) -> None:

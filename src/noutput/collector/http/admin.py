@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -54,16 +53,16 @@ async def create_campaign(
     """Keep a campaign; its table is certified first."""
     body = await _json_body(request, services, services.limits.campaign_bytes)
     try:
-        campaign = await run_in_threadpool(Campaign.from_json, body)
+        campaign = await services.lanes.changes.run(Campaign.from_json, body)
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         raise ProblemError("invalid-campaign", str(error)) from None
     now = format_instant(services.clock())
     values = (campaign.id, campaign.fingerprint, campaign.to_json(), now)
     try:
-        row, new = await run_in_threadpool(services.store.create, *values)
+        row, new = await services.lanes.changes.run(services.store.create, *values)
     except ConflictError as error:
         raise ProblemError("campaign-exists", str(error)) from None
-    entry = await run_in_threadpool(services.directory.take, row)
+    entry = await services.lanes.changes.run(services.directory.take, row)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/campaigns/{campaign.id}"
     return campaign_summary(services, entry, 0 if new else await _total(services, row.key))
@@ -78,10 +77,10 @@ async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> Campaig
     """Count no more reports, before the time that the campaign names."""
     await services.entry(campaign_id)
     now = format_instant(services.clock())
-    row = await run_in_threadpool(services.store.close_campaign, campaign_id, now)
+    row = await services.lanes.changes.run(services.store.close_campaign, campaign_id, now)
     if row is None:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
-    entry = await run_in_threadpool(services.directory.take, row)
+    entry = await services.lanes.changes.run(services.directory.take, row)
     return campaign_summary(services, entry, await _total(services, row.key))
 
 
@@ -95,7 +94,7 @@ async def close_campaign(campaign_id: Id, services: Shared, _: Admin) -> Campaig
 async def delete_campaign(campaign_id: Id, services: Shared, _: Admin) -> None:
     """Forget a campaign, its counts and the ids of its reports."""
     await services.entry(campaign_id)
-    gone = await run_in_threadpool(services.store.delete, campaign_id)
+    gone = await services.lanes.changes.run(services.store.delete, campaign_id)
     services.directory.forget(campaign_id)
     if not gone:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
@@ -104,7 +103,7 @@ async def delete_campaign(campaign_id: Id, services: Shared, _: Admin) -> None:
 @router.get("/tokens", responses=refusals(*_ADMIN), tags=["administration"])
 async def list_tokens(services: Shared, _: Admin) -> TokenList:
     """List all tokens without their secrets."""
-    rows = await run_in_threadpool(services.store.tokens)
+    rows = await services.lanes.changes.run(services.store.tokens)
     return TokenList(tokens=[_info(row) for row in rows])
 
 
@@ -127,7 +126,7 @@ async def create_token(request: Request, services: Shared, _: Admin) -> TokenCre
     if wanted.kind == "admin" and wanted.campaign is not None:
         raise ProblemError("invalid-parameter", "campaign must be null for an admin token")
     token, row = new_token(wanted.kind, wanted.campaign, services.clock())
-    await run_in_threadpool(services.store.add_token, row)
+    await services.lanes.changes.run(services.store.add_token, row)
     return TokenCreated(token=token, **_info(row).model_dump())
 
 
@@ -141,8 +140,8 @@ async def create_token(request: Request, services: Shared, _: Admin) -> TokenCre
 async def delete_token(token_id: Id, services: Shared, _: Admin) -> None:
     """Make a token invalid, and the read token that browsers keep in an admin token's place."""
     delete = services.store.delete_token
-    await run_in_threadpool(delete, reading_id(token_id))
-    if "\0" in token_id or not await run_in_threadpool(delete, token_id):
+    await services.lanes.changes.run(delete, reading_id(token_id))
+    if "\0" in token_id or not await services.lanes.changes.run(delete, token_id):
         raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
 
 
@@ -156,7 +155,7 @@ async def _json_body(request: Request, services: Services, limit: int) -> bytes:
 
 
 async def _total(services: Services, key: int) -> int:
-    return sum((await run_in_threadpool(services.store.counts, key)).values())
+    return sum((await services.lanes.changes.run(services.store.counts, key)).values())
 
 
 def _info(row: TokenRow) -> TokenInfo:
