@@ -29,7 +29,7 @@ async def read_body(
         closed after both, so that the rest need not be read.
     """
     for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > limit:
+        if name == b"content-length" and _exceeds(value, limit):
             raise _too_large(limit)
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body", False):
@@ -43,6 +43,12 @@ async def read_body(
     except TimeoutError:
         detail = f"the body did not arrive within {seconds:g} seconds"
         raise ProblemError("request-timeout", detail, {"Connection": "close"}) from None
+
+
+def _exceeds(digits: bytes, limit: int) -> bool:
+    """Compare a whole number in decimal digits with a limit; it may be longer than `int` reads."""
+    digits = digits.lstrip(b"0")
+    return digits.isdigit() and (len(digits) > len(str(limit)) or int(digits) > limit)
 
 
 async def _read(message: Message, receive: Receive, limit: int) -> bytes:

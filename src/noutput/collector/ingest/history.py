@@ -90,6 +90,8 @@ class Recorder:
                 await self._look()
 
     async def _look(self) -> None:
+        if self._lock.locked():  # the database has not answered the look before
+            return
         try:
             await self._lane.run(self.look)
         except UnavailableError as error:

@@ -10,6 +10,7 @@ from noutput.collector.http.body import ClientGoneError, read_body
 from noutput.collector.http.headers import SHARED, raw
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
+from noutput.collector.lanes import BusyError
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
@@ -82,10 +83,11 @@ class ReportsRoute:
         except WireError as error:
             raise ProblemError.of(error) from None
         try:
-            outcome = await services.writer.submit(Submission(entry.key, ids, cells))
-        except UnavailableError:
+            outcome = await services.writer.count(Submission(entry.key, ids, cells))
+        except UnavailableError as error:
             detail = "the reports may not be counted yet; send them again"
-            raise ProblemError("unavailable", detail, {"Retry-After": "1"}) from None
+            wait = "5" if isinstance(error, BusyError) else "1"
+            raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
         if outcome is None:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
