@@ -7,15 +7,22 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from noutput.campaign import draw_report
+from noutput.campaign import Campaign, draw_report
+from noutput.campaign.batch import MAX_ENTRY
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, decode_batch, encode_batch
 from noutput.collector import estimates
 from noutput.collector.dashboard import routes
-from noutput.collector.lanes import Lane
+from noutput.collector.http.limits import Limits
+from noutput.collector.ingest import reports
+from noutput.collector.lanes import Lane, Lanes, Once
+from noutput.mechanisms import document
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import HTML
 from tests.collector.service import Service, problem
@@ -34,6 +41,13 @@ def fill(service: Service, lane: Lane, size: int) -> None:
     """Let the collector turn until so much work has been taken."""
     while lane.size < size:
         service.call("GET", "/metrics")
+
+
+def post(service: Service, body: bytes, media: str) -> Future[httpx.Response]:
+    """Begin to send reports, and do not wait for the answer."""
+    headers = {"Content-Type": media}
+    request = service._client.post("/campaigns/commute/reports", content=body, headers=headers)
+    return asyncio.run_coroutine_threadsafe(request, service._loop)
 
 
 @contextmanager
@@ -130,3 +144,102 @@ def test_pages_that_nobody_shares_are_drawn_a_few_at_a_time(
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert len(calls) == 1
     assert {viewer.result(30).status_code for viewer in viewers} == {200}
+
+
+def batch(campaign: Campaign, size: int) -> bytes:
+    report = draw_report(campaign, VALUES)
+    return encode_batch(
+        [type(report)(report.campaign, report.attribute, 0, f"{n:032x}") for n in range(size)]
+    )
+
+
+def test_large_bodies_are_decoded_one_at_a_time_and_keep_nobody_else_waiting(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    lane = service.app.services.lanes.bodies
+    lane._most = 3
+    body = batch(campaign, 300)
+    with gated(monkeypatch, reports, "read_columns") as (begun, calls):
+        waiting = [post(service, body, BATCH_TYPE) for _ in range(3)]
+        assert begun.wait(30)
+        fill(service, lane, 3)
+        refused = service.send(body, BATCH_TYPE)
+        assert problem(refused) == (503, "unavailable")
+        assert refused.headers["retry-after"] == "5"
+        assert (lane.size, len(calls)) == (3, 1)
+        assert service.call("GET", "/health").status_code == 200
+    found = [each.result(30).json() for each in waiting]
+    assert sum(each["accepted"] for each in found) == service.total() == 300
+
+
+def test_so_many_large_bodies_are_read_at_once(service: Service) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    route = service.app._reports
+    assert isinstance(route, reports.ReportsRoute)
+    route._large = service.app.services.limits.large_bodies
+    for media, body in (
+        (BATCH_TYPE, batch(campaign, 300)),
+        (PACKED_TYPE, encode_packed(campaign, decode_batch(batch(campaign, 2_000), campaign))),
+    ):
+        refused = service.send(body, media)
+        assert problem(refused) == (503, "unavailable")
+        assert refused.headers["connection"] == "close"
+    assert service.report(draw_report(campaign, VALUES)).json()["accepted"] == 1
+    route._large = 0
+    assert service.send(batch(campaign, 300), BATCH_TYPE).json()["accepted"] == 300
+    assert route._large == 0
+
+
+NASTY = {
+    "lists": b"[" + b"[]," * 690_000 + b"[]]",
+    "numbers": b'{"version":1,"reports":[' + b"1," * 1_000_000 + b"1]}",
+    "deep": b'{"reports":[' + b"[" * 2_000_000,
+    "objects": b'{"version":1,"reports":[' + b"{}," * 690_000 + b"{}]}",
+    "spaces": b'{"version":1,"reports":[' + b" " * 2_000_000 + b"]}",
+    "text": b'{"version":1,"reports":[{"id":"' + b"x" * 2_000_000 + b'"}]}',
+    "keys": b'{"version":1,' + b'"a":1,' * 300_000 + b'"reports":[]}',
+}
+
+
+@pytest.mark.parametrize("name", sorted(NASTY))
+def test_no_step_of_reading_a_batch_parses_more_than_a_report(
+    service: Service, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    parsed: list[int] = []
+    parse = document.parse
+
+    def measured(text: str) -> dict[str, Any]:
+        parsed.append(len(text))
+        return parse(text)
+
+    monkeypatch.setattr(document, "parse", measured)
+    status, _ = problem(service.send(NASTY[name], BATCH_TYPE))
+    assert status in (400, 413)
+    assert sum(parsed) <= MAX_ENTRY
+
+
+def test_the_page_of_limits_says_what_holds() -> None:
+    page = Path("docs/collector.md").read_text()
+    limits, lanes = Limits(), Lanes()
+    for text in (
+        f"{limits.header_bytes:,} bytes in total, {limits.header_seconds:g} seconds to arrive",
+        f"| {limits.large_bodies}; of those in JSON, {lanes.bodies._most_threads} is decoded and "
+        f"{lanes.bodies._most - lanes.bodies._most_threads} wait |",
+        f"| {limits.queued_reports:,} reports, for 5 seconds each |",
+        f"| {lanes.store._most_threads} at once, {lanes.store._most - lanes.store._most_threads} "
+        f"wait, for {lanes.store.seconds:g} seconds each |",
+        f"| {lanes.estimates._most_threads} campaign at a time, {lanes.estimates._most - 1} wait, "
+        f"and {Once()._most} requests wait",
+        f"| {lanes.pages._most_threads} is drawn at a time, {lanes.pages._most - 1} wait;",
+        f"| {limits.connections:,}, or as many as",
+        "answered with 503 at once",
+    ):
+        assert text in page, text
+    levels = ", ".join(f"{level:g}" for level in estimates.LEVELS[:-1])
+    assert f"`level` is {levels} or {estimates.LEVELS[-1]:g} |" in page
+    assert f"at most {MAX_ENTRY:,} characters" in Path("docs/wire.md").read_text()

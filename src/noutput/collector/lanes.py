@@ -134,6 +134,11 @@ class Lane:
 class Once(Generic[T]):
     """One computation per name at a time, shared by all who wait for it.
 
+    Parameters
+    ----------
+    most : int
+        How many may wait for all names together.
+
     Examples
     --------
     >>> async def main() -> tuple[list[int], int]:
@@ -148,20 +153,34 @@ class Once(Generic[T]):
     ([42, 42, 42], 1)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._waiting = 0
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
     def __contains__(self, name: Hashable) -> bool:
         return name in self._tasks
 
     async def get(self, name: Hashable, compute: Callable[[], Awaitable[T]]) -> T:
-        """Return the result; a caller who goes away stops nothing."""
+        """Return the result; a caller who goes away stops nothing.
+
+        Raises
+        ------
+        BusyError
+            If too many wait already.
+        """
+        if self._waiting >= self._most:
+            raise BusyError(f"{self._waiting} requests wait for the like already")
         task = self._tasks.get(name)
         if task is None:
             task = asyncio.get_running_loop().create_task(_awaited(compute))
             self._tasks[name] = task
             task.add_done_callback(partial(self._forget, name))
-        return await asyncio.shield(task)
+        self._waiting += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting -= 1
 
     def _forget(self, name: Hashable, task: asyncio.Task[T]) -> None:
         del self._tasks[name]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimates import Estimates
-from noutput.collector.http.limits import Limits
+from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.writer import Writer
@@ -41,6 +41,7 @@ class Services:
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
     renderings: Renderings = field(default_factory=Renderings)
+    limiter: RateLimiter = field(init=False)
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
@@ -48,8 +49,10 @@ class Services:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        limits = self.limits
+        put(self, "limiter", RateLimiter(limits.requests_per_second, limits.burst))
         put(self, "directory", Directory(self.store))
-        put(self, "writer", Writer(self.store, self.metrics, self.limits.queued_reports))
+        put(self, "writer", Writer(self.store, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
