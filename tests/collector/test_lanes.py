@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import threading
+import weakref
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -142,3 +146,32 @@ def test_a_page_is_rendered_once_per_version_and_the_oldest_are_dropped(
         assert renderings._bytes == sum(len(kept.content) for _, kept in renderings._kept.values())
 
     asyncio.run(main())
+
+
+def test_a_refused_body_is_freed_at_once() -> None:
+    class Body:
+        pass
+
+    def refuse(_: Body) -> None:
+        raise ValueError("no")
+
+    async def main() -> list[weakref.ref[Body]]:
+        lane = Lane("jobs", threads=1, waiting=0, seconds=30)
+        once: Once[None] = Once()
+        freed = []
+        for _ in range(3):
+            body = Body()
+            freed.append(weakref.ref(body))
+            with contextlib.suppress(ValueError):
+                await lane.run(refuse, body)
+            with contextlib.suppress(ValueError):
+                await once.get("it", partial(lane.run, refuse, body))
+            del body
+        await lane.run(sum, [])
+        return freed
+
+    gc.disable()  # counting references is enough
+    try:
+        assert [reference() for reference in asyncio.run(main())] == [None] * 3
+    finally:
+        gc.enable()

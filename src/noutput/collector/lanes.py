@@ -86,6 +86,8 @@ class Lane:
                 return await future
         except TimeoutError:
             raise BusyError(f"the {self.name} took more than {self.seconds:g} s") from None
+        finally:
+            del future  # else an error, its frames and what they hold would be a cycle
 
     def _put(self, job: _Job) -> None:
         with self._ready:
@@ -108,6 +110,7 @@ class Lane:
             loop = job.future.get_loop()
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._settle, job.future, result, error)
+            del job, result, error  # nothing is kept while the thread waits
 
     def _next(self) -> _Job | None:
         """Return the next job, or None after a while without any."""
@@ -181,6 +184,7 @@ class Once(Generic[T]):
             return await asyncio.shield(task)
         finally:
             self._waiting -= 1
+            del task  # as in `Lane.run`
 
     def _forget(self, name: Hashable, task: asyncio.Task[T]) -> None:
         del self._tasks[name]

@@ -40,7 +40,7 @@ class Limits:
     queued_reports : int
         How many reports may wait for their commit; more are told to come back.
     large_bodies : int
-        How many bodies of more than 16 KiB are read or decoded at once.
+        How many bodies of more than 64 KiB are read or decoded at once.
     connections : int
         How many connections are open at once.
     """
@@ -52,7 +52,7 @@ class Limits:
     header_bytes: int = 16_384
     campaign_bytes: int = 1 << 24
     queued_reports: int = 200_000
-    large_bodies: int = 32
+    large_bodies: int = 8
     connections: int = 2000
 
     def __post_init__(self) -> None:

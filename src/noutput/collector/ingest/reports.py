@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReportsRoute"]
 
-_LARGE_BODY = 1 << 14
+_LARGE_BODY = 1 << 16  # bytes: only a few of these are read at once
+_SLOW_BODY = 1 << 14  # bytes of JSON that take a millisecond or more
 _OK = [(b"content-type", b"application/json"), *raw(SHARED)]
 _ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
 
@@ -101,7 +102,7 @@ class ReportsRoute:
         self._large += large
         try:
             body = await read_body(receive, headers, limit, limits.body_seconds)
-            if large and media.endswith(b"json"):
+            if len(body) > _SLOW_BODY and media.endswith(b"json"):
                 lane = self._services.lanes.bodies
                 return await lane.run(read_columns, media, body, entry.layout)
             return read_columns(media, body, entry.layout)

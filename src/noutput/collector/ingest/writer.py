@@ -90,6 +90,8 @@ class Writer:
                 return await future
         except TimeoutError:
             raise BusyError("the database did not commit in time") from None
+        finally:
+            del future  # else an error and its frames would be a cycle
 
     def submit(self, submission: Submission) -> asyncio.Future[Outcome | None]:
         """Queue reports for the next commit; None becomes of those of a closed campaign."""
