@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from noutput.campaign import batch
+from noutput.campaign.batch import MAX_BATCH, check_count
 from noutput.campaign.problems import WireError
-from noutput.campaign.report import Report
-from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.mechanisms import document
+from noutput.campaign.report import ID, Report
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
@@ -26,6 +27,7 @@ __all__ = [
     "check_count",
     "check_member",
     "decode_batch",
+    "decode_entries",
     "decode_report",
     "encode_batch",
     "encode_report",
@@ -36,7 +38,6 @@ BATCH_TYPE = "application/vnd.noutput.batch+json"
 PACKED_TYPE = "application/vnd.noutput.batch"
 PROBLEM_TYPE = "application/problem+json"
 VERSION = 1
-MAX_BATCH = 10_000
 MAX_REPORT_BYTES = 1024
 MAX_BATCH_BYTES = 1 << 21
 _REPORT_KEYS = {"version", "campaign", "attribute", "output", "id"}
@@ -63,8 +64,11 @@ def decode_report(data: bytes, campaign: Campaign) -> Report:
     WireError
         If it is not a report, or not one of this campaign; its `problem` says which.
     """
-    found = _parse(data, MAX_REPORT_BYTES, _REPORT_KEYS, campaign)
-    return _report("", found, campaign)
+    _check_size(data, MAX_REPORT_BYTES)
+    found = batch.parse(data)
+    _check_head(found, _REPORT_KEYS, campaign)
+    _check_entry("", found, campaign)
+    return Report(campaign.fingerprint, found["attribute"], found["output"], found["id"])
 
 
 def encode_batch(reports: Iterable[Report]) -> bytes:
@@ -82,33 +86,29 @@ def encode_batch(reports: Iterable[Report]) -> bytes:
 
 def decode_batch(data: bytes, campaign: Campaign) -> list[Report]:
     """Read a batch of a campaign: all of it or, with a `WireError`, nothing."""
-    found = _parse(data, MAX_BATCH_BYTES, _BATCH_KEYS, campaign)
-    entries = found["reports"]
-    if not isinstance(entries, list):
-        raise WireError("malformed-body", "reports", "be a list", entries)
-    check_count(len(entries))
-    result = []
+    fingerprint = campaign.fingerprint
+    return [Report(fingerprint, *entry) for entry in decode_entries(data, campaign)]
+
+
+def decode_entries(data: bytes, campaign: Campaign) -> Iterator[tuple[str, int, str]]:
+    """Read attribute, output and id of every report of a batch, one after the other."""
+    _check_size(data, MAX_BATCH_BYTES)
+    found = batch.split(data)
+    _check_head(found.head, _BATCH_KEYS, campaign)
+    if found.head["reports"] != []:
+        raise WireError("malformed-body", "reports", "be a list", found.head["reports"])
+    check_count(len(found.spans))
     seen = set()
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(found.entries()):
         name = f"reports[{index}]"
-        if not isinstance(entry, dict) or set(entry) != _ENTRY_KEYS:
+        if entry.keys() != _ENTRY_KEYS:
             rule = f"be an object with the keys {sorted(_ENTRY_KEYS)}"
             raise WireError("malformed-body", name, rule, entry)
-        report = _report(f"{name}.", entry, campaign)
-        if report.id in seen:
-            raise WireError("repeated-id", f"{name}.id", "differ from all before", report.id)
-        seen.add(report.id)
-        result.append(report)
-    return result
-
-
-def check_count(count: int) -> None:
-    """Refuse a batch of no reports, or of more than 10,000."""
-    if count < 1:
-        raise WireError("malformed-body", "reports", "have at least one entry", count)
-    if count > MAX_BATCH:
-        rule = f"have at most {MAX_BATCH} entries"
-        raise WireError("body-too-large", "reports", rule, count)
+        _check_entry(f"{name}.", entry, campaign)
+        if entry["id"] in seen:
+            raise WireError("repeated-id", f"{name}.id", "differ from all before", entry["id"])
+        seen.add(entry["id"])
+        yield entry["attribute"], entry["output"], entry["id"]
 
 
 def check_member(name: str, attribute: int | str, output: int, campaign: Campaign) -> None:
@@ -134,13 +134,12 @@ def _dump(content: dict[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _parse(data: bytes, most: int, keys: set[str], campaign: Campaign) -> dict[str, Any]:
+def _check_size(data: bytes, most: int) -> None:
     if len(data) > most:
         raise WireError("body-too-large", "body", f"have at most {most} bytes", len(data))
-    try:
-        found = document.parse(data)
-    except DocumentError as error:
-        raise WireError("malformed-body", "body", error.rule, error.found) from None
+
+
+def _check_head(found: dict[str, Any], keys: set[str], campaign: Campaign) -> None:
     if type(found.get("version")) is not int or found["version"] != VERSION:
         raise WireError("malformed-body", "version", f"be {VERSION}", found.get("version"))
     if set(found) != keys:
@@ -149,17 +148,15 @@ def _parse(data: bytes, most: int, keys: set[str], campaign: Campaign) -> dict[s
     if found["campaign"] != campaign.fingerprint:
         rule = f"be {campaign.fingerprint}"
         raise WireError("wrong-fingerprint", "campaign", rule, found["campaign"])
-    return found
 
 
-def _report(name: str, entry: dict[str, Any], campaign: Campaign) -> Report:
-    attribute, output = entry["attribute"], entry["output"]
+def _check_entry(name: str, entry: dict[str, Any], campaign: Campaign) -> None:
+    attribute, output, report_id = entry["attribute"], entry["output"], entry["id"]
     if not isinstance(attribute, str):
         raise WireError("malformed-body", f"{name}attribute", "be a name", attribute)
     if type(output) is not int:
         raise WireError("malformed-body", f"{name}output", "be a whole number", output)
     check_member(name, attribute, output, campaign)
-    try:
-        return Report(campaign.fingerprint, attribute, output, entry["id"])
-    except InvalidArgumentError as error:
-        raise WireError("malformed-body", name + error.name, error.rule, error.found) from None
+    if not isinstance(report_id, str) or not ID.fullmatch(report_id):
+        rule = "be 32 hexadecimal digits"
+        raise WireError("malformed-body", f"{name}id", rule, report_id)

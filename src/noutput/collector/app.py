@@ -106,8 +106,8 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
         where = ".".join(str(part) for part in first["loc"][1:])
         return answer(request, ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
 
-    async def on_unavailable(request: Request, __: Exception) -> Response:
-        return answer(request, unavailable())
+    async def on_unavailable(request: Request, error: Exception) -> Response:
+        return answer(request, unavailable(cast(UnavailableError, error)))
 
     async def on_gone(_: Request, __: Exception) -> Response:
         return Response(status_code=400)  # nobody is there to read it

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
-from noutput.estimate.summary import Summary, summarize
+from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.estimate.summary import Summary, summaries
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
@@ -23,16 +24,38 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Store
+    from noutput.tally import Tally
 
-__all__ = ["AttributeEstimates", "CampaignEstimates", "Estimates"]
+__all__ = [
+    "BINS", "LEVELS", "PAGE_LEVEL", "AttributeEstimates", "CampaignEstimates", "Estimates",
+    "allowed_bins", "page_bins",
+]  # fmt: skip
+
+# What may be asked for is a small set, so that all of it is computed before the first answer ends
+# to be used: nobody keeps the collector busy by asking for something else every time.
+LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+BINS: Final = (4, 8, 16, 32, 64, 128, 256)
+PAGE_LEVEL: Final = 0.95
 
 _FEWEST = 2  # reports that say anything
-_KEPT = 256
+_KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kilobyte
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
 
+Name: TypeAlias = tuple[int, str, int, int | None]
 
-@dataclass(frozen=True, slots=True)
+
+def page_bins(attribute: Attribute) -> int:
+    """Return the bins of the dashboard: four together have a round width."""
+    return 4 * round_bins(attribute.lower, attribute.upper)
+
+
+def allowed_bins(campaign: Campaign) -> list[int]:
+    """Return which numbers of bins may be asked for: a few, and those of the dashboard."""
+    return sorted({*BINS, *map(page_bins, campaign.attributes)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AttributeEstimates:
     """What the reports on one attribute say; no summary where there are fewer than two."""
 
@@ -41,20 +64,21 @@ class AttributeEstimates:
     summary: Summary | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CampaignEstimates:
     """What the reports of a campaign say, for the dashboard and as JSON.
 
     Parameters
     ----------
     attributes : sequence of AttributeEstimates
-        In the campaign's order.
-    content : bytes
-        The same as ``GET /campaigns/{id}/estimates`` answers it.
+        In the campaign's order, with intervals of the dashboard's level.
+    contents : mapping of float to bytes
+        The same as ``GET /campaigns/{id}/estimates`` answers it, by level; none where only one
+        attribute was asked for.
     """
 
     attributes: Sequence[AttributeEstimates]
-    content: bytes
+    contents: Mapping[float, bytes]
 
     @property
     def reports(self) -> int:
@@ -64,50 +88,75 @@ class CampaignEstimates:
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer, and the lock of whoever computes the next."""
+    """One answer, and until when it is used without a look at the counts."""
 
     found: CampaignEstimates | None = None
     until: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Estimates:
     """Cache of estimates, by campaign and number of reports.
 
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+    metrics : Metrics
+    lane : Lane
+        Where they are computed.
+
     Notes
     -----
     An answer is used for a second, or ten times as long as it took to compute, before the counts
-    are read again, and ever after where they are the same. While one thread computes, others
-    get the answer before; `as_of` says of when it is.
+    are read again, and ever after where they are the same. All levels are computed together,
+    and all who wait for the same answer wait for one computation; those who have an answer from
+    before get that meanwhile, and `as_of` says of when it is. Called in one event loop.
     """
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics, lane: Lane) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
-        self._answers: OrderedDict[tuple[int, str, int, float], _Answer] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lane = lane
+        self._answers: OrderedDict[Name, _Answer] = OrderedDict()
+        self._bins: dict[Name, int] = {}
+        self._once: Once[CampaignEstimates] = Once()
 
-    def get(self, entry: KnownCampaign, bins: int, level: float) -> CampaignEstimates:
-        """Return the estimates of a campaign."""
-        name = (entry.key, entry.state(self._clock()), bins, level)
-        with self._lock:
-            answer = self._answers.setdefault(name, _Answer())
-            self._answers.move_to_end(name)
-            if len(self._answers) > _KEPT:
-                self._answers.popitem(last=False)
+    async def get(
+        self, entry: KnownCampaign, bins: int, place: int | None = None
+    ) -> CampaignEstimates:
+        """Return the estimates of a campaign, or of one of its attributes only.
+
+        Raises
+        ------
+        BusyError
+            If too many others are computed, and there is no answer from before.
+        """
+        name = (entry.key, entry.state(self._clock()), bins, place)
+        answer = self._answer(name, bins * (len(entry.campaign.attributes) if place is None else 1))
         found = answer.found
-        if found is not None and time.monotonic() < answer.until:
+        if found is not None and (time.monotonic() < answer.until or name in self._once):
             return found
-        if not answer.lock.acquire(blocking=found is None):
-            return cast(CampaignEstimates, found)
         try:
-            return self._refresh(answer, entry, bins, level)
-        finally:
-            answer.lock.release()
+            return await self._once.get(
+                name, lambda: self._lane.run(self._refresh, answer, entry, bins, place)
+            )
+        except BusyError:
+            if found is None:
+                raise
+            return found
+
+    def _answer(self, name: Name, bins: int) -> _Answer:
+        answer = self._answers.setdefault(name, _Answer())
+        self._answers.move_to_end(name)
+        self._bins[name] = bins
+        while sum(self._bins.values()) > _KEPT_BINS and len(self._answers) > 1:
+            oldest, _ = self._answers.popitem(last=False)
+            del self._bins[oldest]
+        return answer
 
     def _refresh(
-        self, answer: _Answer, entry: KnownCampaign, bins: int, level: float
+        self, answer: _Answer, entry: KnownCampaign, bins: int, place: int | None
     ) -> CampaignEstimates:
         start = time.monotonic()
         found = answer.found
@@ -116,7 +165,7 @@ class Estimates:
         now = self._clock()
         counts = self._store.counts(entry.key)
         if found is None or sum(counts.values()) != found.reports:
-            found = answer.found = _compute(entry, counts, bins, level, now)
+            found = answer.found = _compute(entry, counts, bins, place, now)
             self._metrics.estimates += 1
         end = time.monotonic()
         answer.until = end + max(_FRESH_SECONDS, _REST * (end - start))
@@ -124,20 +173,34 @@ class Estimates:
 
 
 def _compute(
-    entry: KnownCampaign, counts: dict[int, int], bins: int, level: float, now: datetime
+    entry: KnownCampaign, counts: dict[int, int], bins: int, place: int | None, now: datetime
 ) -> CampaignEstimates:
-    attributes = []
-    for each, tally in zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True):
-        bounds, summary = Interval(each.lower, each.upper), None
-        if tally.total >= _FEWEST:
-            summary = summarize(entry.mechanism, tally, bounds, bins=bins, level=level)
-        attributes.append(AttributeEstimates(each, tally.total, summary))
-    content = {
-        **_document(entry.campaign, attributes, level),
-        "as_of": format_instant(now),
-        "state": entry.state(now),
+    found: dict[float, list[AttributeEstimates]] = {level: [] for level in LEVELS}
+    tallies = zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True)
+    for index, (each, tally) in enumerate(tallies):
+        wanted = place in (None, index) and tally.total >= _FEWEST
+        known = _summaries(entry, each, tally, bins) if wanted else {}
+        for level, attributes in found.items():
+            attributes.append(AttributeEstimates(each, tally.total, known.get(level)))
+    if place is not None:
+        return CampaignEstimates(found[PAGE_LEVEL], {})
+    more = {"as_of": format_instant(now), "state": entry.state(now)}
+    contents = {
+        level: json.dumps(
+            {**_document(entry.campaign, attributes, level), **more}, allow_nan=False
+        ).encode()
+        for level, attributes in found.items()
     }
-    return CampaignEstimates(attributes, json.dumps(content, allow_nan=False).encode())
+    return CampaignEstimates(found[PAGE_LEVEL], contents)
+
+
+def _summaries(
+    entry: KnownCampaign, attribute: Attribute, tally: Tally, bins: int
+) -> dict[float, Summary]:
+    bounds = Interval(attribute.lower, attribute.upper)
+    found = summaries(entry.mechanism, tally, bounds, LEVELS, bins=bins)
+    _ = found[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here, and kept
+    return found
 
 
 def _document(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gc
 import ipaddress
+import logging
 import socket
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from noutput import _checks
@@ -18,7 +19,9 @@ from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.http.auth import first_admin_token, new_token
+from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits
+from noutput.collector.http.repeats import LOGGERS, Repeats
 from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
@@ -40,6 +43,7 @@ _BACKLOG = 2048
 _SWITCH_SECONDS = 0.001
 # Hundreds of requests in flight are no garbage, and looking through them costs.
 _COLLECT_AFTER = (20_000, 20, 20)
+_REPEATS = Repeats()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +184,10 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
 
     from noutput.collector.http.protocol import limited_protocol
 
+    limits = replace(options.limits, connections=affordable(options.limits.connections))
     config = uvicorn.Config(
         app,
-        http=limited_protocol(options.limits),
+        http=limited_protocol(limits, app.services.limiter, app.services.metrics),
         ws="none",
         lifespan="on",
         log_config=None,  # as `start_logging` says
@@ -195,6 +200,8 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
     )
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_REPEATS)
     return uvicorn.Server(config)
 
 

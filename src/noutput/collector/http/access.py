@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.http.auth import recognize
 from noutput.collector.http.problems import ProblemError
@@ -45,7 +44,7 @@ async def _maybe_token(
     header = request.headers.get("authorization")
     if header is None:
         return None
-    return await run_in_threadpool(recognize, services.store, header, services.clock())
+    return await services.lanes.store.run(recognize, services.store, header, services.clock())
 
 
 MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
@@ -56,7 +55,7 @@ async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -
     if token is not None or cookie is None or "authorization" in request.headers:
         return token
     header = f"Bearer {cookie}"
-    return await run_in_threadpool(recognize, services.store, header, services.clock())
+    return await services.lanes.store.run(recognize, services.store, header, services.clock())
 
 
 # For routes that only read: the token may also be in the cookie of the dashboard, which a browser

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
 from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.estimates import LEVELS, PAGE_LEVEL, allowed_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -28,22 +28,28 @@ from noutput.collector.http.models import (
     ReportOutcome,
 )
 from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
+from noutput.collector.http.problems import ProblemError
 from noutput.collector.metrics import METRICS_TYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["campaign_summary", "router"]
 
 router = APIRouter()
+_BINS = "Of the histogram: a power of two, or as many as the dashboard has for an attribute."
+_LEVELS = "Of the intervals."
+_ENUM: dict[str, Any] = {"enum": list(LEVELS)}
 
 
 @router.get("/campaigns", responses=refusals("token-required"), tags=["campaigns"])
 async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     """List the campaigns whose estimates the caller may read."""
-    entries = await run_in_threadpool(services.directory.all)
-    totals = await run_in_threadpool(services.store.totals)
+    entries = await services.lanes.store.run(services.directory.all)
+    totals = await services.lanes.store.run(services.store.totals)
     return CampaignList(
         campaigns=[
             campaign_summary(services, entry, totals.get(entry.key, 0))
@@ -114,15 +120,24 @@ async def get_estimates(
     campaign_id: Id,
     services: Shared,
     token: MaybeReader,
-    bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
-    level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
+    bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
+    level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
 ) -> Response:
     """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
+    _check_among("level", level, LEVELS)
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    found = await run_in_threadpool(services.estimates.get, entry, bins, level)
+    _check_among("bins", bins, allowed_bins(entry.campaign))
+    found = await services.estimates.get(entry, bins)
     headers = {"Cache-Control": "no-store"}
-    return Response(found.content, media_type="application/json", headers=headers)
+    return Response(found.contents[level], media_type="application/json", headers=headers)
+
+
+def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
+    if value not in allowed:
+        listed = ", ".join(f"{each:g}" for each in allowed)
+        detail = f"{name} must be one of {listed}; found {value:g}"
+        raise ProblemError("invalid-parameter", detail)
 
 
 @router.post(
@@ -146,7 +161,7 @@ async def send_reports(campaign_id: Id) -> ReportOutcome:
 @router.get("/health", responses=refusals(), tags=["operation"])
 async def get_health(services: Shared) -> Health:
     """Say whether the database answers."""
-    await run_in_threadpool(services.store.ping)
+    await services.lanes.probe.run(services.store.ping)
     return Health(status="ok", version=__version__)
 
 

@@ -7,13 +7,12 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.campaign.text import format_instant
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
+    from noutput.collector.lanes import Lane
     from noutput.collector.store.directory import Directory, KnownCampaign
 
 __all__ = ["Closer"]
@@ -30,6 +29,8 @@ class Closer:
     store : Store
     directory : Directory
     clock : Clock
+    lane : Lane
+        Where the database is asked.
 
     Guarantees
     ----------
@@ -37,10 +38,11 @@ class Closer:
     or the process starts anew: from then on, the database refuses to count for it.
     """
 
-    def __init__(self, store: Store, directory: Directory, clock: Clock) -> None:
+    def __init__(self, store: Store, directory: Directory, clock: Clock, lane: Lane) -> None:
         self._store = store
         self._directory = directory
         self._clock = clock
+        self._lane = lane
         self._closing: set[int] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -61,10 +63,10 @@ class Closer:
         while True:
             try:
                 if not complete:
-                    await run_in_threadpool(self._directory.all)  # all are known from here on
+                    await self._lane.run(self._directory.all)  # all are known from here on
                     complete = True
                 if any(entry.is_over(self._clock()) for entry in self._directory.known()):
-                    await run_in_threadpool(self.look)
+                    await self._lane.run(self.look)
                 failed = False
             except UnavailableError as error:
                 if not failed:

@@ -8,8 +8,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.campaign.text import format_instant
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
 from noutput.estimate.mean import estimate_mean
@@ -17,6 +15,7 @@ from noutput.interval import Interval
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
+    from noutput.collector.lanes import Lane
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import Directory, KnownCampaign
     from noutput.tally import Tally
@@ -39,6 +38,8 @@ class Recorder:
     directory : Directory
     clock : Clock
     metrics : Metrics
+    lane : Lane
+        Where the database is asked.
 
     Notes
     -----
@@ -54,11 +55,14 @@ class Recorder:
     a single report came, or what it says, cannot be read off them.
     """
 
-    def __init__(self, store: Store, directory: Directory, clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self, store: Store, directory: Directory, clock: Clock, metrics: Metrics, lane: Lane
+    ) -> None:
         self._store = store
         self._directory = directory
         self._clock = clock
         self._metrics = metrics
+        self._lane = lane
         self._looked: dict[int, int] = {}
         self._last: dict[tuple[int, int], int] = {}
         self._task: asyncio.Task[None] | None = None
@@ -86,8 +90,10 @@ class Recorder:
                 await self._look()
 
     async def _look(self) -> None:
+        if self._lock.locked():  # the database has not answered the look before
+            return
         try:
-            await run_in_threadpool(self.look)
+            await self._lane.run(self.look)
         except UnavailableError as error:
             _log.warning("no history was kept: %s", error)
         except Exception:  # noqa: BLE001 (whatever it is, reports are counted all the same)
