@@ -87,7 +87,7 @@ def test_it_is_a_set_while_it_moves(plain: bool, monkeypatch: pytest.MonkeyPatch
         else:
             known += [pair for pair, new in zip(mixed, wanted, strict=True) if new]
         assert len(found) == len(known)
-    assert both > 20
+    assert both >= 5
     assert not found.add(chosen(*known)).any()
 
 

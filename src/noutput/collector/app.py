@@ -65,9 +65,11 @@ def _framework_app(services: Services) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         services.writer.start()
         services.recorder.start()
+        services.merger.start()
         yield
         await services.writer.stop()
         await services.recorder.stop()
+        await services.merger.stop()
 
     app = FastAPI(
         title="noutput collector", version=__version__, lifespan=lifespan,

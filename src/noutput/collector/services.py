@@ -13,6 +13,7 @@ from noutput.collector.estimates import Estimates
 from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.history import Recorder
+from noutput.collector.ingest.merging import Merger
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
 from noutput.collector.store.directory import Directory, KnownCampaign
@@ -43,6 +44,7 @@ class Services:
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
     recorder: Recorder = field(init=False)
+    merger: Merger = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -51,6 +53,7 @@ class Services:
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics)
         put(self, "recorder", recorder)
+        put(self, "merger", Merger(self.store, self.metrics))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.
