@@ -201,7 +201,9 @@ def test_merging_loses_nothing_where_a_collector_dies_or_another_counts(
 
 
 def test_the_documented_sizes_of_groups() -> None:
-    shown = stated(PAGE, r"groups of (\d+) or more.*runs of ([\d,]+) or more.*up to ([\d,]+)")
+    shown = stated(
+        PAGE, r"groups of (\d+) or more.*runs of ([\d,]+) or more.*campaign up to ([\d,]+)\."
+    )
     assert shown == [runs.KEPT, runs.LARGE, runs.POOL]
 
 

@@ -153,6 +153,7 @@ def _ids_without_order(connection: Connection) -> None:
         (KEPT,),
     )
     run("DROP TABLE former_ids")
+    run("ALTER TABLE report_ids SET (autovacuum_vacuum_scale_factor = 0.02)")
 
 
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
