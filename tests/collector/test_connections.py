@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from noutput.campaign import Campaign
+from noutput.collector.clock import system_clock
+from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.connections import Connections, affordable
-from noutput.collector.http.repeats import Repeats
+from noutput.collector.repeats import Repeats
 from noutput.collector.store import open_store
 from tests.collector.test_sockets import PATIENT, head, serving
 
@@ -107,10 +109,15 @@ def test_requests_that_are_not_http_count_as_requests(tmp_path: Path) -> None:
     store.close()
 
 
-def test_refusals_outside_of_the_application_are_counted(port: int) -> None:
-    for _ in range(3):
-        ask(port, b"nonsense\r\n\r\n")
-    metrics = ask(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+def test_refusals_outside_of_the_application_are_counted(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "reports.db"))
+    token = first_admin_token(store, system_clock())
+    scrape = f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+    with serving(store, PATIENT) as port:
+        for _ in range(3):
+            ask(port, b"nonsense\r\n\r\n")
+        metrics = ask(port, scrape.encode())
+    store.close()
     assert b'noutput_requests_refused_total{problem="bad-request"} 3' in metrics
 
 

@@ -107,7 +107,8 @@ def test_everything_else_that_asks_a_frozen_database_gets_503(
         assert problem(service.call("GET", path)) == (503, "unavailable")
     refused = service.call("GET", "/campaigns/unknown", headers={"Accept": "text/html"})
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-    assert service.call("GET", "/metrics").status_code == 200
+    scraped = service.call("GET", "/metrics", headers=service.admin)
+    assert problem(scraped) == (503, "unavailable")
 
 
 def test_while_a_commit_does_not_end_no_more_is_taken() -> None:

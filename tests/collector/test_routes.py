@@ -213,7 +213,7 @@ def test_a_full_queue_says_when_to_come_back(tmp_path: object, campaign: Campaig
         service.app.services.metrics.queued = Limits().queued_reports
         answer = service.report(draw_report(campaign, VALUES))
         assert problem(answer) == (503, "unavailable")
-        assert answer.headers["retry-after"] == "1"
+        assert answer.headers["retry-after"] == "5"
         service.app.services.metrics.queued = 0
         assert service.report(draw_report(campaign, VALUES)).status_code == 200
     store.close()

@@ -37,7 +37,8 @@ def serving(store: Store, limits: Limits) -> Iterator[int]:
     app = create_app(store, limits=limits)
     protocol = limited_protocol(limits, app.services.limiter, app.services.metrics)
     config = uvicorn.Config(
-        app, http=protocol, ws="none", log_level="error", access_log=False, lifespan="on",
+        app, http=protocol, ws="none", log_config=None, log_level="error", access_log=False,
+        lifespan="on",
     )  # fmt: skip
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -66,10 +66,12 @@ def _framework_app(services: Services) -> FastAPI:
         services.writer.start()
         services.recorder.start()
         services.closer.start()
+        services.merger.start()
         yield
         await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()
+        await services.merger.stop()
 
     app = FastAPI(
         title="noutput collector", version=__version__, lifespan=lifespan,

@@ -214,6 +214,8 @@ class Lanes:
         Drawing pages.
     bodies : Lane
         Decoding large bodies of reports.
+    merging : Lane
+        Hiding the order of the ids that came last.
     """
 
     store: Lane = field(default_factory=lambda: Lane("calls of the database", 16, 240, 5.0))
@@ -222,3 +224,4 @@ class Lanes:
     estimates: Lane = field(default_factory=lambda: Lane("estimates", 1, 8, 60.0))
     pages: Lane = field(default_factory=lambda: Lane("pages", 1, 32, 30.0))
     bodies: Lane = field(default_factory=lambda: Lane("large bodies", 1, 15, 10.0))
+    merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 10.0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import ipaddress
-import logging
 import socket
 import sys
 import threading
@@ -21,7 +20,6 @@ from noutput.collector.clock import Clock, system_clock
 from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits
-from noutput.collector.http.repeats import LOGGERS, Repeats
 from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.store import open_store
 from noutput.errors import InvalidArgumentError
@@ -43,7 +41,6 @@ _BACKLOG = 2048
 _SWITCH_SECONDS = 0.001
 # Hundreds of requests in flight are no garbage, and looking through them costs.
 _COLLECT_AFTER = (20_000, 20, 20)
-_REPEATS = Repeats()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +197,6 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
     )
-    for name in LOGGERS:
-        logging.getLogger(name).addFilter(_REPEATS)
     return uvicorn.Server(config)
 
 

@@ -12,6 +12,7 @@ from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
+from noutput.collector.ingest.merging import Merger
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
@@ -48,6 +49,7 @@ class Services:
     estimates: Estimates = field(init=False)
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
+    merger: Merger = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -60,6 +62,7 @@ class Services:
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
         put(self, "recorder", recorder)
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
+        put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.

@@ -170,11 +170,18 @@ class Store(Protocol):
     ----------
     Counts and ids are all that is kept of a report. `add` counts a report and remembers its id
     in one transaction and returns after the commit is durable, so an id is counted at most
-    once, and exactly once where `add` returned.
+    once, and exactly once where `add` returned. The order in which reports came is not kept,
+    except between groups of 512 or more; see `noutput.collector.store.runs`.
     """
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Count reports; None where the campaign is gone or closed."""
+
+    def merge_ids(self) -> None:
+        """Hide the order of the ids that came last; called every few seconds.
+
+        Each transaction is a step of a few thousand ids. Between two, reports are counted.
+        """
 
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str

@@ -86,6 +86,10 @@ class SqlStore(SqlTokens):
                 self._count(connection, more)
         return result
 
+    @abstractmethod
+    def merge_ids(self) -> None:
+        """Hide the order of the ids that came last."""
+
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str
     ) -> tuple[CampaignRow, bool]:

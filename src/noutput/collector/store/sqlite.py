@@ -5,20 +5,21 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import Connection, Engine, create_engine, event
 
 from noutput.collector.store.files import create_private, keep_private
 from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
-from noutput.collector.store.schema import id_runs
+from noutput.collector.store.runs import ID, LARGE, POOL, mixed, ordered, padded
 from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy.engine import URL
 
@@ -28,11 +29,55 @@ __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 30.0
 _PIECE = 1 << 20
-# These four run at every commit, on the driver's own connection.
+_LOG_BYTES = 1 << 22
+# These run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
 _UNSEEN = "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
-_REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
+_POOL = "SELECT substr(ids, 1, 16 * number) FROM id_pools WHERE campaign = ?"
+_KEEP = "UPDATE id_pools SET number = ?, ids = ? WHERE campaign = ?"
 _COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
+# And these where a pool is full.
+_SMALL = "SELECT ids FROM id_runs WHERE sequence = ? AND length(ids) < ?"
+_REMOVE = "DELETE FROM id_runs WHERE sequence = ?"
+_ADD = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
+_FIRST = "INSERT INTO id_pools (number, ids, campaign) VALUES (?, ?, ?)"
+_SIZE = "SELECT coalesce(sum(length(ids)), 0) FROM id_runs WHERE campaign = ?"
+
+
+class _Known:
+    """The ids of one campaign in memory, and how far the rows of the file were taken in."""
+
+    def __init__(self, expected: int) -> None:
+        self.ids = IdSet(expected)
+        self.newest = 0
+        self.pool = b""
+
+    def catch_up(self, raw: sqlite3.Connection, key: int) -> None:
+        """Take in what this process or another has written; some of it may be known."""
+        (pool,) = raw.execute(_POOL, (key,)).fetchone() or (b"",)
+        if pool != self.pool:
+            self.ids.add(pool)
+            self.pool = pool
+        rows = raw.execute(_UNSEEN, (key, self.newest))
+        for piece in _joined(self._noted(rows)):
+            self.ids.add(piece)
+
+    def _noted(self, rows: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+        for self.newest, ids in rows:
+            yield ids
+
+    def write(self, raw: sqlite3.Connection, key: int, fresh: bytes) -> None:
+        """Write new ids to the file: into the pool, and where it is full, into the newest run."""
+        self.pool, leaving = mixed(self.pool, fresh)
+        values = (len(self.pool) // ID, padded(self.pool), key)
+        if not raw.execute(_KEEP, values).rowcount:
+            raw.execute(_FIRST, values)
+        if leaving:
+            small = raw.execute(_SMALL, (self.newest, ID * LARGE)).fetchone()
+            if small:
+                raw.execute(_REMOVE, (self.newest,))
+                leaving = ordered(small[0] + leaving)
+            self.newest = raw.execute(_ADD, (key, leaving)).lastrowid or 0
 
 
 class SqliteStore(SqlStore):
@@ -40,22 +85,30 @@ class SqliteStore(SqlStore):
 
     Notes
     -----
-    The ids that one commit counted are one sorted row of `id_runs`: 16 bytes per report, written
-    in sequence, where an index over random ids would touch a page for every report. Which ids
-    are known is asked of an `IdSet` in memory. Inside every writing transaction it first takes
-    in all rows that it has not seen, so it is right after a crash and where another process
-    wrote to the file meanwhile; after a transaction that failed it is made anew.
+    Ids are stored as sorted rows: `id_pools` has one per campaign, which every commit overwrites
+    in its place, and `id_runs` has those of thousands of reports each, written in sequence, where
+    an index over random ids would touch a page for every report; see
+    `noutput.collector.store.runs`. A commit that fills the pool writes a run, together with the
+    ids of the newest one while that is small: at most `LARGE` ids more than it counted.
+
+    Which ids are known is asked of an `IdSet` in memory. Inside every writing transaction it first
+    takes in all rows that it has not seen, so it is right after a crash and where another process
+    wrote to the file meanwhile. Ids of a transaction that failed are taken out again.
 
     Guarantees
     ----------
     As in `Store`. A commit is durable before `add` returns: write-ahead log with
-    ``synchronous=FULL``. Ids are sorted inside a row, so the file does not keep their order.
+    ``synchronous=FULL``. The file has each id once, what is deleted is overwritten, and all that
+    tells when an id came is its row: a run of 8,192 ids or more, the newest run, or the pool.
+    The pool has all ids of a campaign up to 1,024, and never less than 512 from then on.
 
     Only its owner can open the file: rights of others are taken away.
     """
 
     def __init__(self, url: URL) -> None:
-        self._known: dict[int, tuple[int, IdSet]] = {}
+        self._known: dict[int, _Known] = {}
+        # By campaign: what was known before the transaction; None where it cannot be undone.
+        self._before: dict[int, tuple[int, bytes] | None] = {}
         self._writing = threading.RLock()
         path = None if url.database in (None, "", ":memory:") else Path(str(url.database))
         if path is not None:
@@ -75,33 +128,31 @@ class SqliteStore(SqlStore):
     def _remember(
         self, connection: Connection, group: Group
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        last, known = self._known.pop(group.key, (0, IdSet()))
         raw = _raw(connection)
-        for sequence, ids in raw.execute(_UNSEEN, (group.key, last)):
-            known.add(ids)
-            last = sequence
-        new = known.add(group.ids)
+        known = self._known.pop(group.key, None)
+        if known is None:
+            (size,) = raw.execute(_SIZE, (group.key,)).fetchone()
+            known = _Known(size // ID + POOL)
+        known.catch_up(raw, group.key)
+        self._known[group.key] = known
+        again = group.key in self._before
+        self._before[group.key] = None if again else (known.newest, known.pool)
+        new = known.ids.add(group.ids)
         if new.any():
-            added = (group.key, _ordered(group.ids, new))
-            last = raw.execute(_REMEMBER, added).lastrowid or last
-        self._known[group.key] = last, known
+            fresh = np.frombuffer(group.ids, "V16")[new]
+            known.write(raw, group.key, fresh.tobytes())
         return new
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         _raw(connection).executemany(_COUNT, more)
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
-        query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
-        pieces: list[bytes] = []
-        size = 0
-        for ids in connection.execute(query).scalars():
-            pieces.append(ids)
-            size += len(ids)
-            if size >= _PIECE:
-                yield b"".join(pieces)
-                pieces, size = [], 0
-        if pieces:
-            yield b"".join(pieces)
+        pool = _raw(connection).execute(_POOL, (key,)).fetchone() or (b"",)
+        runs = _raw(connection).execute(_UNSEEN, (key, 0))
+        yield from _joined(chain(pool, (ids for _, ids in runs)))
+
+    def merge_ids(self) -> None:
+        """Do nothing: every commit has done it."""
 
     def close_campaign(
         self, campaign_id: str, now: str, *, key: int | None = None
@@ -124,20 +175,38 @@ class SqliteStore(SqlStore):
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         with self._writing:
+            self._before.clear()
             try:
                 with super()._write() as connection:
                     yield connection
             except BaseException as error:
-                self._known.clear()  # some ids in memory may not have been committed
+                self._undo()
                 if isinstance(error, sqlite3.Error):
                     raise UnavailableError(f"the database is unavailable: {error}") from error
                 raise
 
+    def _undo(self) -> None:
+        """Take out the ids of a transaction that failed, or may have: it is looked up again."""
+        for key, before in self._before.items():
+            known = self._known.pop(key, None)
+            if known is not None and before is not None:
+                known.ids.undo()
+                known.newest, known.pool = before
+                self._known[key] = known
 
-def _ordered(ids: bytes, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:
-    """Return the new ids in the order of their first halves, whatever their order was."""
-    fresh = np.frombuffer(ids, ">u8").reshape(-1, 2)[new]
-    return fresh[np.argsort(fresh[:, 0].astype(np.uint64))].tobytes()
+
+def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Join pieces to some of a megabyte or more, and the rest."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if size:
+        yield b"".join(waiting)
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:
@@ -151,7 +220,8 @@ def _engine(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions begin below, not in the driver
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON",
+                        "secure_delete=ON", f"journal_size_limit={_LOG_BYTES}"):  # fmt: skip
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")

@@ -6,11 +6,9 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
 
-__all__ = ["LOGGERS", "Repeats"]
+__all__ = ["Repeats"]
 
-LOGGERS: Final = ("uvicorn.error", "noutput.collector")
 _SECONDS = 60.0
 _REMEMBERED = 256
 

@@ -1,0 +1,111 @@
+"""Runs and pools of ids: groups in which nothing tells which report came first.
+
+A run is a sorted sequence of ids that is written once. The ids that came last are in a pool,
+which is sorted as well. Once it is full, most of its ids leave for a run, chosen by chance: half
+of its places stay taken, so that the next id to come is never alone in it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["ID", "KEPT", "LARGE", "POOL", "mixed", "ordered", "padded", "rewrite_runs", "some"]
+
+Indexes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+ID = 16  # bytes
+POOL = 1024  # ids that a pool has room for
+KEPT = 512  # ids that stay in a pool when the others leave: the smallest group of a large campaign
+LARGE = 8192  # ids; a smaller run is replaced by one that has the next ids as well
+_PIECE = 1 << 16
+_AT_ONCE = 1 << 20
+_FOLLOWING = (
+    "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? AND sequence <= ?"
+    " ORDER BY sequence"
+)
+_FIRST_POOL = "INSERT INTO id_pools (campaign, number, ids) VALUES (?, ?, ?)"
+_INSERT = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
+
+
+def ordered(ids: bytes) -> bytes:
+    """Return ids in the order of their bytes, whatever their order was.
+
+    Examples
+    --------
+    >>> ordered(b"b" * 16 + b"a" * 16) == b"a" * 16 + b"b" * 16
+    True
+    """
+    halves = np.frombuffer(ids, ">u8").reshape(-1, 2)
+    high = halves[:, 0].astype(np.uint64)
+    order = np.argsort(high)
+    found = high[order]
+    if (found[1:] == found[:-1]).any():
+        order = np.lexsort((halves[:, 1], high))
+    return halves[order].tobytes()
+
+
+def mixed(pool: bytes, fresh: bytes) -> tuple[bytes, bytes]:
+    """Put ids into a pool; return the pool, and the ids that leave it, both ordered.
+
+    Examples
+    --------
+    >>> pool, run = mixed(b"b" * 16, b"a" * 16)
+    >>> pool == b"a" * 16 + b"b" * 16, run
+    (True, b'')
+    >>> pool, run = mixed(pool, bytes(range(16)) * 2000)
+    >>> len(pool) // 16, len(run) // 16
+    (512, 1490)
+    """
+    together = pool + fresh
+    count = len(together) // ID
+    if count <= POOL:
+        return ordered(together), b""
+    stay = np.zeros(count, np.bool_)
+    stay[some(count, KEPT)] = True
+    ids = np.frombuffer(together, "V16")
+    return ordered(ids[stay].tobytes()), ordered(ids[~stay].tobytes())
+
+
+def padded(pool: bytes) -> bytes:
+    """Return a pool as it is stored: as many bytes as a full one."""
+    return pool.ljust(ID * POOL, b"\0")
+
+
+def some(count: int, number: int) -> Indexes:
+    """Return so many of the numbers below `count`, chosen by the operating system's chance."""
+    words = np.frombuffer(os.urandom(8 * count), np.uint64)
+    return np.argpartition(words, number)[:number]
+
+
+def rewrite_runs(connection: Connection) -> None:
+    """Replace the runs of a SQLite database, which had one per commit, by large ones.
+
+    Ids that came at any time are sorted together: all of a campaign, or half a million at least.
+    """
+    run = connection.exec_driver_sql
+    sizes = "SELECT campaign, sum(length(ids)), max(sequence) FROM id_runs GROUP BY campaign"
+    for campaign, size, last in run(sizes).all():
+        parts = -(-size // (ID * _AT_ONCE))
+        read = done = 0
+        for part in range(1, parts + 1):
+            found = bytearray()
+            rows = run(_FOLLOWING, (campaign, done, last))
+            while read < size * part // parts:
+                done, ids = next(rows)
+                found += ids
+                read += len(ids)
+            rows.close()
+            run("DELETE FROM id_runs WHERE campaign = ? AND sequence <= ?", (campaign, done))
+            pool, merged = (
+                mixed(b"", bytes(found)) if done == last else (b"", ordered(bytes(found)))
+            )
+            if done == last:
+                run(_FIRST_POOL, (campaign, len(pool) // ID, padded(pool)))
+            for start in range(0, len(merged), ID * _PIECE):
+                run(_INSERT, (campaign, merged[start : start + ID * _PIECE]))
