@@ -15,6 +15,7 @@ from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
+from noutput.collector.readiness import Readiness
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -43,6 +44,7 @@ class Services:
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
     recorder: Recorder = field(init=False)
+    readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -51,6 +53,7 @@ class Services:
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics)
         put(self, "recorder", recorder)
+        put(self, "readiness", Readiness(self.store, self.writer))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.

@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
+from anyio import to_thread
 
 from noutput.campaign.text import format_instant
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
@@ -27,6 +27,7 @@ LEVEL = 0.95
 _GROWTH = 1.1
 _LEAST = 10  # reports between two milestones
 _LOOK_SECONDS = 1.0
+_STOP_SECONDS = 3.0
 _log = logging.getLogger("noutput.collector")
 
 
@@ -75,7 +76,10 @@ class Recorder:
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-            await self._look()
+            try:
+                await asyncio.wait_for(self._look(), _STOP_SECONDS)
+            except TimeoutError:
+                _log.warning("no history was kept: the database does not answer")
 
     async def _run(self) -> None:
         seen = 0
@@ -87,7 +91,8 @@ class Recorder:
 
     async def _look(self) -> None:
         try:
-            await run_in_threadpool(self.look)
+            # A thread that hangs must not keep the process from ending.
+            await to_thread.run_sync(self.look, abandon_on_cancel=True)
         except UnavailableError as error:
             _log.warning("no history was kept: %s", error)
         except Exception:  # noqa: BLE001 (whatever it is, reports are counted all the same)

@@ -22,6 +22,7 @@ _LARGEST_GROUP = 50_000  # reports
 # After a commit that many requests shared, the next waits a moment so that more can share it.
 _FEW = 8
 _GATHER_SECONDS = 0.004
+_STOP_SECONDS = 5.0
 _log = logging.getLogger("noutput.collector")
 
 Waiting: TypeAlias = tuple[Submission, "asyncio.Future[Outcome | None]"]
@@ -37,6 +38,15 @@ class Writer:
     limit : int
         How many reports may wait at once.
 
+    Attributes
+    ----------
+    commit_since : float, optional
+        Since when a commit is under way, by the monotonic clock.
+    ended : float
+        When the last commit ended.
+    failed : bool
+        Whether it failed.
+
     Guarantees
     ----------
     A submission's future gets its outcome after the commit is durable, and an
@@ -50,6 +60,9 @@ class Writer:
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.commit_since: float | None = None
+        self.ended = float("-inf")
+        self.failed = False
 
     def start(self) -> None:
         """Start the thread; called inside the event loop that submits."""
@@ -58,10 +71,12 @@ class Writer:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Commit what waits, then end the thread."""
+        """Commit what waits, then end the thread; give up where that takes too long."""
         if self._thread is not None:
             self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._thread.join, _STOP_SECONDS)
+            if self._thread.is_alive():
+                _log.error("the last commit did not end; its reports were not acknowledged")
             self._thread = None
 
     def submit(self, submission: Submission) -> asyncio.Future[Outcome | None]:
@@ -97,6 +112,7 @@ class Writer:
                 return
 
     def _commit(self, group: list[Waiting], size: int) -> None:
+        self.commit_since = time.monotonic()
         start = time.perf_counter()
         error: UnavailableError | None = None
         outcomes: list[Outcome | None] = [None] * len(group)
@@ -109,6 +125,7 @@ class Writer:
             error = UnavailableError(f"the commit failed: {type(found).__name__}")
             _log.exception("the commit failed")
         seconds = time.perf_counter() - start
+        self.failed, self.ended, self.commit_since = error is not None, time.monotonic(), None
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._settle, group, outcomes, error, size, seconds)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sqlalchemy import Connection, create_engine, delete, select, text
 
 from noutput.collector.store.schema import campaigns, report_ids
+from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
@@ -16,11 +19,13 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.groups import Group
+    from noutput.collector.store.seal import Seal
 
 __all__ = ["PostgresqlStore"]
 
 _LOCK = 0x6E6F7574  # "nout": one number that all collectors of a database agree on
 _PIECE = 1 << 16
+_REACHED = "noutput_reached"
 # The ids travel as one value there, and the new ones as one value back.
 _remember = text(
     "WITH added AS ("
@@ -36,6 +41,12 @@ _count = text(
     "UPDATE counts SET reports = reports + :number WHERE campaign = :campaign AND cell = :cell"
 )
 
+_seal = text(
+    "UPDATE seals SET reports = reports + :reports, ids = ids + :ids,"
+    f" id_sum = (id_sum + :id_sum) & {SUM_MASK}, count_sum = (count_sum + :count_sum) & {SUM_MASK}"
+    " WHERE campaign = :campaign RETURNING reports"
+)
+
 
 class PostgresqlStore(SqlStore):
     """A store in a PostgreSQL database, which any number of processes may share.
@@ -44,8 +55,12 @@ class PostgresqlStore(SqlStore):
     -----
     The index of `report_ids` decides which ids are new, also between processes: a second insert
     of the same id waits for the first to commit. All transactions take their locks in one
-    order: campaigns (shared), ids in their order, cells in their order. So none waits for
-    another in a circle.
+    order: campaigns (shared), ids in their order, cells in their order, seals in the order of
+    campaigns. So none waits for another in a circle.
+
+    The number of reports that every seal reached is remembered while the store is open. A
+    database that falls behind it has lost commits, as after a switch to a standby that had not
+    received them.
 
     Guarantees
     ----------
@@ -56,6 +71,7 @@ class PostgresqlStore(SqlStore):
     _snapshot_options: ClassVar[dict[str, Any]] = {"isolation_level": "REPEATABLE READ"}
 
     def __init__(self, url: URL) -> None:
+        self._reached: dict[int, int] = {}
         settings = "-c synchronous_commit=on -c lock_timeout=30s -c statement_timeout=120s"
         super().__init__(
             create_engine(
@@ -94,6 +110,42 @@ class PostgresqlStore(SqlStore):
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         names = ("number", "campaign", "cell")
         connection.execute(_count, [dict(zip(names, values, strict=True)) for values in more])
+
+    def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
+        reached = dict(self._reached)
+        for key, seal in more.items():
+            reports = connection.execute(_seal, {"campaign": key, **asdict(seal)}).scalar_one()
+            self._look_back(key, reports - seal.reports, reached)
+            connection.info[_REACHED][key] = reports
+
+    def _look_back(self, key: int, reports: int, reached: dict[int, int]) -> None:
+        lost = reached.get(key, 0) - reports
+        if lost > 0:
+            self.add_problem(
+                f"the database went back in time: {lost:,} acknowledged reports of the campaign "
+                f"with the number {key} are missing"
+            )
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with super()._write() as connection:
+            connection.info[_REACHED] = reached = {}
+            yield connection
+        for key, reports in reached.items():  # only now they are committed
+            self._reached[key] = max(reports, self._reached.get(key, 0))
+
+    def probe(self, size: int = 0) -> None:
+        """Write and commit, and see whether the database went back in time."""
+        super().probe(size)
+        reached = dict(self._reached)
+        with self._read() as connection:
+            for key, seal in self._seals(connection).items():
+                self._look_back(key, seal.reports, reached)
+
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
+        super().accept()
+        self._reached.clear()
 
     def _delete(self, connection: Connection, campaign_id: str) -> int | None:
         key = super()._delete(connection, campaign_id)

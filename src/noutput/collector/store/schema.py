@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "history", "id_runs", "report_ids", "tokens", "upgrade",
+    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_runs", "report_ids", "seals",
+    "tokens", "upgrade",
 ]  # fmt: skip
 
 _metadata = MetaData()
@@ -97,6 +99,26 @@ history = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
+# What counts and ids of a campaign add up to, see `noutput.collector.store.seal`.
+seals = Table(
+    "seals", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
+           autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("ids", BigInteger, nullable=False),
+    Column("id_sum", BigInteger, nullable=False),
+    Column("count_sum", BigInteger, nullable=False),
+)  # fmt: skip
+
+# One row: how far this database got, and room for a write that tries whether there is room.
+high_water = Table(
+    "high_water", _metadata,
+    Column("database", Text, nullable=False),
+    Column("commits", BigInteger, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("padding", LargeBinary, nullable=False),
+)  # fmt: skip
+
 
 def _first_tables(connection: Connection) -> None:
     ids = id_runs if connection.dialect.name == "sqlite" else report_ids
@@ -107,8 +129,14 @@ def _history_table(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[history])
 
 
+def _seal_tables(connection: Connection) -> None:
+    _metadata.create_all(connection, tables=[seals, high_water])
+    first = {"database": secrets.token_hex(16), "commits": 0, "reports": 0, "padding": b""}
+    connection.execute(high_water.insert().values(first))
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _history_table)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_tables, _history_table, _seal_tables)
 
 
 def upgrade(connection: Connection) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sqlalchemy import Connection, Engine, create_engine, event, select
 
+from noutput.collector.store.files import FileIdentity, HighWater, MarkFile, identify
 from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
-from noutput.collector.store.schema import id_runs
+from noutput.collector.store.schema import high_water, id_runs
+from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
@@ -21,15 +26,30 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.groups import Group
+    from noutput.collector.store.seal import Seal
 
 __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 30.0
+_CLOSE_MILLISECONDS = 2000
+_CHEAP_BYTES = 1 << 26
+_FILES = "noutput_files"
+_SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cell_size_check=ON")
+_log = logging.getLogger("noutput.collector")
 _PIECE = 1 << 20
-# These four run at every commit, on the driver's own connection.
+# These run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
 _UNSEEN = "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
 _REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
+_SEAL = (
+    "UPDATE seals SET reports = reports + ?, ids = ids + ?,"
+    f" id_sum = (id_sum + ?) & {SUM_MASK}, count_sum = (count_sum + ?) & {SUM_MASK}"
+    " WHERE campaign = ?"
+)
+_ADVANCE = (
+    "UPDATE high_water SET commits = commits + 1, reports = reports + ?"
+    " RETURNING database, commits, reports"
+)
 _COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
 
 
@@ -44,16 +64,65 @@ class SqliteStore(SqlStore):
     in all rows that it has not seen, so it is right after a crash and where another process
     wrote to the file meanwhile; after a transaction that failed it is made anew.
 
+    Every transaction that changes something also counts itself in `high_water`, and after its
+    commit in a `MarkFile` next to the database. A write-ahead log of which a part cannot be read
+    takes the database back to an earlier commit, and is as good as any other; only the mark
+    tells that there was more.
+
     Guarantees
     ----------
     As in `Store`. A commit is durable before `add` returns: write-ahead log with
-    ``synchronous=FULL``. Ids are sorted inside a row, so the file does not keep their order.
+    ``synchronous=FULL``. It raises where the file, or its write-ahead log, was deleted or
+    replaced: what is written then, nobody would find. Ids are sorted inside a row, so the file does not keep their order.
     """
+
+    reads_quickly = True
 
     def __init__(self, url: URL) -> None:
         self._known: dict[int, tuple[int, IdSet]] = {}
         self._writing = threading.RLock()
+        self._closed = False
+        self._counted = 0
+        self._reached: HighWater | None = None
+        self._mark: MarkFile | None = None
+        path = url.database
+        marked = None
+        if path and path != ":memory:" and not path.startswith("file:"):
+            self._mark = MarkFile(Path(f"{path}-mark").absolute())
+            marked = self._mark.read()  # before the database: it only ever gets ahead of the mark
         super().__init__(_engine(url))
+        if self._mark is not None:
+            self._compare(self._mark, marked)
+
+    def _compare(self, mark: MarkFile, marked: HighWater | None) -> None:
+        """Find out whether the database is behind its mark, and remember if so."""
+        reached = self._high_water()
+        self._reached = reached
+        lost = mark.read_lost()
+        if lost is None or lost.database != reached.database:
+            lost = HighWater(reached.database, 0, 0)
+        if marked is None or marked.database != reached.database:
+            if reached.commits:
+                _log.info("%s was missing: losses before now cannot be noticed", mark.path.name)
+            mark.write(reached)
+            mark.write_lost(lost)
+        elif marked.commits > reached.commits:
+            _keep_log(mark.path)
+            commits = lost.commits + marked.commits - reached.commits
+            lost = HighWater(reached.database, commits, lost.reports + marked.reports - reached.reports)
+            mark.write_lost(lost)
+            mark.write(reached)
+        if lost.commits:
+            self.add_problem(
+                f"{lost.commits:,} commits with {lost.reports:,} acknowledged reports are missing "
+                "from the database"
+            )
+
+    def _high_water(self) -> HighWater:
+        table = high_water
+        with self._read() as connection:
+            row = connection.execute(select(table.c.database, table.c.commits, table.c.reports))
+            return HighWater(*row.one())
 
     def _lock_schema(self, connection: Connection) -> None:
         """Nothing to do: a writing transaction has the whole file for itself."""
@@ -79,6 +148,13 @@ class SqliteStore(SqlStore):
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         _raw(connection).executemany(_COUNT, more)
+
+    def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
+        rows = [
+            (seal.reports, seal.ids, seal.id_sum, seal.count_sum, key) for key, seal in more.items()
+        ]
+        _raw(connection).executemany(_SEAL, rows)
+        self._counted = sum(seal.reports for seal in more.values())
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
@@ -114,12 +190,86 @@ class SqliteStore(SqlStore):
         with self._writing:
             try:
                 with super()._write() as connection:
+                    raw, self._counted = _raw(connection), 0
+                    before, reached = raw.total_changes, None
                     yield connection
+                    if raw.total_changes != before:
+                        reached = HighWater(*raw.execute(_ADVANCE, (self._counted,)).fetchone())
+                    files: list[FileIdentity] = connection.info[_FILES]
+                _check_files(files)
+                if reached is not None:
+                    self._advance(reached)
             except BaseException as error:
                 self._known.clear()  # some ids in memory may not have been committed
                 if isinstance(error, sqlite3.Error):
                     raise UnavailableError(f"the database is unavailable: {error}") from error
                 raise
+
+    def _advance(self, reached: HighWater) -> None:
+        """Note a commit in the mark, and that it is newer than all before."""
+        if self._reached is not None and reached.commits <= self._reached.commits:
+            lost = self._reached.commits - reached.commits + 1
+            self.add_problem(f"the database went back in time: {lost:,} commits are missing")
+        self._reached = reached
+        if self._mark is not None:
+            try:
+                self._mark.write(reached)
+            except OSError as error:
+                _log.warning("no mark was written: %s", error)
+
+    def inspect(self, *, cheap: bool) -> list[str]:
+        """Let SQLite check the form of its file; with `cheap`, only where that is a small one."""
+        with self._read() as connection:
+            raw = _raw(connection)
+            (pages,), (size,) = (
+                raw.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+            )
+            if cheap and pages * size > _CHEAP_BYTES:
+                return []
+            found = raw.execute("PRAGMA quick_check" if cheap else "PRAGMA integrity_check")
+            return [f"SQLite: {line}" for (line,) in found if line != "ok"]
+
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
+        super().accept()
+        self._reached = reached = self._high_water()
+        if self._mark is not None:
+            self._mark.write(reached)
+            self._mark.write_lost(HighWater(reached.database, 0, 0))
+
+    def close(self) -> None:
+        """Move everything out of the write-ahead log, and close all connections."""
+        with self._writing:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                with self._read() as connection:  # in which no transaction has begun
+                    _check_files(connection.info[_FILES])
+                    raw = _raw(connection)
+                    raw.execute(f"PRAGMA busy_timeout={_CLOSE_MILLISECONDS}")
+                    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except (UnavailableError, sqlite3.Error) as error:
+                _log.error("the write-ahead log stays as it is: %s", error)  # noqa: TRY400 (no trace)
+            super().close()
+            if self._mark is not None:
+                self._mark.sync()
+                self._mark.close()
+
+
+def _check_files(files: list[FileIdentity]) -> None:
+    for each in files:
+        if not each.still_there():
+            name = Path(each.path).name
+            raise UnavailableError(f"{name} was deleted or replaced while it was in use")
+
+
+def _keep_log(mark: Path) -> None:
+    """Copy a write-ahead log that could not be read to its end, before it is overwritten."""
+    log = mark.with_name(mark.name.removesuffix("-mark") + "-wal")
+    with suppress(OSError):
+        if log.stat().st_size:
+            shutil.copyfile(log, f"{log}-damaged")
 
 
 def _ordered(ids: bytes, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:
@@ -135,12 +285,24 @@ def _raw(connection: Connection) -> sqlite3.Connection:
 
 def _engine(url: URL) -> Engine:
     engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    first: list[FileIdentity] = []
+
+    @event.listens_for(engine, "do_connect")
+    def _look(*_: object) -> None:
+        if first and not first[0].still_there():  # SQLite would make a new one
+            name = Path(first[0].path).name
+            raise sqlite3.OperationalError(f"{name} was deleted or replaced while it was in use")
 
     @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _record: object) -> None:
+    def _prepare(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin below, not in the driver
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
+        connection.execute("SELECT count(*) FROM sqlite_master")  # opens the write-ahead log
+        path = connection.execute("PRAGMA database_list").fetchone()[2]
+        found = [identify(f"{path}{end}") for end in ("", "-wal")] if path else []
+        record.info[_FILES] = files = [each for each in found if each is not None]
+        first[:] = first or files[:1]
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
