@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from noutput.collector.store import open_store
 from noutput.collector.store.archive import export_campaign, import_campaign
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 from noutput.errors import InvalidArgumentError
+from tests.collector.test_archive import read_export, write_export
 
 
 class Broken:
@@ -52,16 +52,14 @@ def export(tmp_path: Path, campaign: Campaign) -> dict[str, bytes]:
     store.create(campaign.id, campaign.fingerprint, campaign.to_json(), "2026-05-01T00:00:00Z")
     export_campaign(store, campaign.id, tmp_path / "good.noutput")
     store.close()
-    with zipfile.ZipFile(tmp_path / "good.noutput") as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return read_export(tmp_path / "good.noutput")
 
 
 def import_changed(export: dict[str, bytes], change: dict[str, Any], folder: Path) -> str:
     """Return how a store refuses an export with other counts, of which it keeps nothing."""
     counts = json.loads(export["counts.json"]) | change
-    with zipfile.ZipFile(folder / "bad.noutput", "w") as archive:
-        for name, content in {**export, "counts.json": json.dumps(counts).encode()}.items():
-            archive.writestr(name, content)
+    changed = {**export, "counts.json": json.dumps(counts).encode()}
+    write_export(folder / "bad.noutput", changed)
     store = open_store(str(folder / "other.db"))
     try:
         with pytest.raises(InvalidArgumentError) as error:

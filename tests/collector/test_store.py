@@ -199,8 +199,8 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
         runs = connection.execute("SELECT * FROM id_runs").fetchall()
     connection.close()
     assert tables == {
-        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_runs", "seals", "tokens",
-        "sqlite_sequence",
+        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_runs", "seals",
+        "tokens", "sqlite_sequence",
     }  # fmt: skip
     assert runs == [(1, key, b"a" * 16 + b"b" * 16)]
 

@@ -21,7 +21,6 @@ __all__ = ["Readiness"]
 _FRESH_SECONDS = 5.0
 _FAILED_SECONDS = 1.0
 _LONGEST_COMMIT_SECONDS = 5.0
-_LONGEST_ANSWER_SECONDS = 0.8
 # As much as the largest commit: what failed for want of room is tried again in earnest.
 _LARGE_PROBE = 1 << 20
 _log = logging.getLogger("noutput.collector")
@@ -44,31 +43,43 @@ class Readiness:
     writer : Writer
     clock : callable
         Seconds that never go back.
+    patience : float
+        How many seconds an answer may take.
 
     Notes
     -----
     While reports are counted, their commits tell; nothing else is written. Five seconds after
-    the last commit, or a second after one that failed, whoever asks starts a probe, which
-    writes to the database and commits. There is one probe at a time, in a thread of its own:
-    asking more often costs the database nothing, and an answer takes less than a second, also
-    where the database does not answer at all.
+    the last commit, a second after one that failed, or after anything else that the database
+    did not answer, whoever asks starts a probe, which writes to the database and commits. There
+    is one probe at a time, in a thread of its own: asking more often costs the database nothing,
+    and an answer takes less than a second, also where the database does not answer at all.
     """
 
     def __init__(
-        self, store: Store, writer: Writer, clock: Callable[[], float] = time.monotonic
+        self,
+        store: Store,
+        writer: Writer,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float = 0.8,
     ) -> None:
         self._store = store
         self._writer = writer
         self._clock = clock
+        self._patience = patience
         self._probed = _Attempt(-_FRESH_SECONDS, failed=False)
+        self._doubted = False
         self._running: asyncio.Future[None] | None = None
+
+    def doubt(self) -> None:
+        """Let the next question be answered by a probe: some other statement failed."""
+        self._doubted = True
 
     async def obstacle(self) -> str | None:
         """Return why reports cannot be counted now, or None."""
         if self._known_obstacle() is None and self._is_due():
             if self._running is None or self._running.done():
                 self._running = self._start_probe()
-            await asyncio.wait([self._running], timeout=_LONGEST_ANSWER_SECONDS)
+            await asyncio.wait([self._running], timeout=self._patience)
             if not self._running.done():
                 return "the database does not answer"
         return self._known_obstacle() or (
@@ -92,7 +103,9 @@ class Readiness:
         if self._writer.commit_since is not None and not last.failed:
             return False  # that commit will tell
         age = self._clock() - last.at
-        return age >= (_FAILED_SECONDS if last.failed else _FRESH_SECONDS)
+        if last.failed:
+            return age >= _FAILED_SECONDS
+        return self._doubted or age >= _FRESH_SECONDS
 
     def _start_probe(self) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
@@ -112,7 +125,7 @@ class Readiness:
         return done
 
     def _probe(self, size: int) -> None:
-        failed = True
+        failed, self._doubted = True, False
         try:
             self._store.probe(size)
             if size:

@@ -68,7 +68,7 @@ class Services:
             try:
                 found = await run_in_threadpool(self.directory.find, campaign_id)
             except UnavailableError:
-                raise unavailable() from None
+                raise self.unavailable() from None
         if found is None:
             raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
         return found
@@ -78,8 +78,8 @@ class Services:
         self.metrics.refused[error.problem.name] += 1
         return refusal(error, headers)
 
-
-def unavailable() -> ProblemError:
-    """Return what a client is told while the database cannot be reached."""
-    detail = "the database does not answer; try again"
-    return ProblemError("unavailable", detail, {"Retry-After": "1"})
+    def unavailable(self) -> ProblemError:
+        """Return what a client is told while the database cannot be reached."""
+        self.readiness.doubt()
+        detail = "the database does not answer; try again"
+        return ProblemError("unavailable", detail, {"Retry-After": "1"})

@@ -114,7 +114,7 @@ class MarkFile:
 
     def _write_line(self, start: int, values: HighWater) -> None:
         if self._file is None:
-            self._file = open(self.path, "r+b", buffering=0, opener=_opener)  # noqa: PTH123, SIM115 (stays open)
+            self._file = open(self.path, "r+b", buffering=0, opener=_opener)  # noqa: SIM115 (stays open)
         self._file.seek(start)
         self._file.write(_line(values))
 

@@ -43,7 +43,7 @@ _count = text(
 
 _seal = text(
     "UPDATE seals SET reports = reports + :reports, ids = ids + :ids,"
-    f" id_sum = (id_sum + :id_sum) & {SUM_MASK}, count_sum = (count_sum + :count_sum) & {SUM_MASK}"
+    " id_sum = (id_sum + :id_sum) & :mask, count_sum = (count_sum + :count_sum) & :mask"
     " WHERE campaign = :campaign RETURNING reports"
 )
 
@@ -114,7 +114,8 @@ class PostgresqlStore(SqlStore):
     def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
         reached = dict(self._reached)
         for key, seal in more.items():
-            reports = connection.execute(_seal, {"campaign": key, **asdict(seal)}).scalar_one()
+            values = {"campaign": key, "mask": SUM_MASK, **asdict(seal)}
+            reports = connection.execute(_seal, values).scalar_one()
             self._look_back(key, reports - seal.reports, reached)
             connection.info[_REACHED][key] = reports
 
@@ -129,7 +130,8 @@ class PostgresqlStore(SqlStore):
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         with super()._write() as connection:
-            connection.info[_REACHED] = reached = {}
+            reached: dict[int, int] = {}
+            connection.info[_REACHED] = reached
             yield connection
         for key, reports in reached.items():  # only now they are committed
             self._reached[key] = max(reports, self._reached.get(key, 0))
@@ -154,6 +156,7 @@ class PostgresqlStore(SqlStore):
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(report_ids.c.id).where(report_ids.c.campaign == key)
-        streamed = connection.execution_options(stream_results=True, yield_per=_PIECE)
-        for part in streamed.execute(query).scalars().partitions():
+        # Options of the statement, not of the connection, which may be writing next.
+        streamed = query.execution_options(stream_results=True, yield_per=_PIECE)
+        for part in connection.execute(streamed).scalars().partitions():
             yield b"".join(part)

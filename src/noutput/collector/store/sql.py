@@ -240,7 +240,7 @@ class SqlStore(ABC):
                 new = self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
                 seal += Seal.of_ids(piece, new)
             if snapshot.seal is not None and (found := snapshot.seal.problems(seal)):
-                raise DamagedError(f"the campaign {row.id!r} is damaged: " + "; ".join(found))
+                raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
             self._put_seal(connection, key, seal)
             kept = self._campaign(connection, row.id)
         if kept is None:

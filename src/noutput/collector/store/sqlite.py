@@ -43,7 +43,7 @@ _UNSEEN = "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ?
 _REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
 _SEAL = (
     "UPDATE seals SET reports = reports + ?, ids = ids + ?,"
-    f" id_sum = (id_sum + ?) & {SUM_MASK}, count_sum = (count_sum + ?) & {SUM_MASK}"
+    " id_sum = (id_sum + ?) & ?, count_sum = (count_sum + ?) & ?"
     " WHERE campaign = ?"
 )
 _ADVANCE = (
@@ -73,7 +73,8 @@ class SqliteStore(SqlStore):
     ----------
     As in `Store`. A commit is durable before `add` returns: write-ahead log with
     ``synchronous=FULL``. It raises where the file, or its write-ahead log, was deleted or
-    replaced: what is written then, nobody would find. Ids are sorted inside a row, so the file does not keep their order.
+    replaced: what is written then, nobody would find. Ids are sorted inside a row, so the file
+    does not keep their order.
     """
 
     reads_quickly = True
@@ -109,7 +110,9 @@ class SqliteStore(SqlStore):
         elif marked.commits > reached.commits:
             _keep_log(mark.path)
             commits = lost.commits + marked.commits - reached.commits
-            lost = HighWater(reached.database, commits, lost.reports + marked.reports - reached.reports)
+            lost = HighWater(
+                reached.database, commits, lost.reports + marked.reports - reached.reports
+            )
             mark.write_lost(lost)
             mark.write(reached)
         if lost.commits:
@@ -151,7 +154,8 @@ class SqliteStore(SqlStore):
 
     def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
         rows = [
-            (seal.reports, seal.ids, seal.id_sum, seal.count_sum, key) for key, seal in more.items()
+            (seal.reports, seal.ids, seal.id_sum, SUM_MASK, seal.count_sum, SUM_MASK, key)
+            for key, seal in more.items()
         ]
         _raw(connection).executemany(_SEAL, rows)
         self._counted = sum(seal.reports for seal in more.values())
@@ -250,7 +254,7 @@ class SqliteStore(SqlStore):
                     raw.execute(f"PRAGMA busy_timeout={_CLOSE_MILLISECONDS}")
                     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except (UnavailableError, sqlite3.Error) as error:
-                _log.error("the write-ahead log stays as it is: %s", error)  # noqa: TRY400 (no trace)
+                _log.error("the write-ahead log stays as it is: %s", error)
             super().close()
             if self._mark is not None:
                 self._mark.sync()
