@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,28 @@ def test_the_writer_outlives_any_failure_and_acknowledges_nothing_of_it() -> Non
         assert str(error.value) == "the commit failed: RuntimeError"  # and not its message
         assert await writer.submit(piece) == Outcome(1, 0)
         await writer.stop()
+
+    asyncio.run(main())
+
+
+def test_a_commit_that_hangs_does_not_keep_a_collector_from_stopping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = threading.Event()
+
+    class Hanging:
+        def add(self, submissions: list[Submission]) -> list[Outcome | None]:
+            assert release.wait(30)
+            return [None] * len(submissions)
+
+    async def main() -> None:
+        writer = Writer(Hanging(), Metrics(), limit=100)  # type: ignore[arg-type]
+        writer.start()
+        waiting = writer.submit(Submission(1, b"i" * 16, b"\0" * 4))
+        monkeypatch.setattr("noutput.collector.ingest.writer._STOP_SECONDS", 0.01)
+        await writer.stop()
+        assert not waiting.done()  # nobody was told that it was counted
+        release.set()
 
     asyncio.run(main())
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 30.0
-_CLOSE_MILLISECONDS = 2000
+_CLOSE_SECONDS = 2.0
 _CHEAP_BYTES = 1 << 26
 _FILES = "noutput_files"
 _SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cell_size_check=ON")
@@ -243,22 +243,27 @@ class SqliteStore(SqlStore):
 
     def close(self) -> None:
         """Move everything out of the write-ahead log, and close all connections."""
-        with self._writing:
-            if self._closed:
-                return
-            self._closed = True
+        if self._closed:
+            return
+        self._closed = True
+        if self._writing.acquire(timeout=_CLOSE_SECONDS):  # else a commit hangs
             try:
-                with self._read() as connection:  # in which no transaction has begun
-                    _check_files(connection.info[_FILES])
-                    raw = _raw(connection)
-                    raw.execute(f"PRAGMA busy_timeout={_CLOSE_MILLISECONDS}")
-                    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._empty_log()
             except (UnavailableError, sqlite3.Error) as error:
                 _log.error("the write-ahead log stays as it is: %s", error)
-            super().close()
-            if self._mark is not None:
-                self._mark.sync()
-                self._mark.close()
+            finally:
+                self._writing.release()
+        super().close()
+        if self._mark is not None:
+            self._mark.sync()
+            self._mark.close()
+
+    def _empty_log(self) -> None:
+        with self._read() as connection:  # in which no transaction has begun
+            _check_files(connection.info[_FILES])
+            raw = _raw(connection)
+            raw.execute(f"PRAGMA busy_timeout={int(1000 * _CLOSE_SECONDS)}")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _check_files(files: list[FileIdentity]) -> None:
