@@ -184,6 +184,21 @@ def test_a_file_of_broken_form_is_told(tmp_path: Path, campaign: Campaign) -> No
     assert "SQLite: " in done.output or "ids" in done.output
 
 
+def test_a_database_of_an_older_version_is_sealed_as_it_is(
+    database: str, campaign: Campaign
+) -> None:
+    store = open_store(database)
+    count(store, campaign, 2)
+    store.close()
+    for table in ("seals", "high_water"):
+        execute(database, f"DROP TABLE {table}")
+    execute(database, "UPDATE noutput_schema SET version = 2")
+    Path(f"{database}-mark").unlink(missing_ok=True)
+    assert problems(database) == []
+    execute(database, "UPDATE counts SET reports = reports + 1 WHERE cell = 3")
+    assert problems(database) == ["its counts add up to 41 reports, and 40 were counted"]
+
+
 def test_a_database_that_goes_back_in_time_is_noticed(database: str, campaign: Campaign) -> None:
     """As after a switch to a standby that lacked commits, or a backup put over a file in use."""
     store = open_store(database)

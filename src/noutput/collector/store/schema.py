@@ -131,6 +131,8 @@ def _history_table(connection: Connection) -> None:
 
 def _seal_tables(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[seals, high_water])
+    if connection.execute(select(func.count()).select_from(high_water)).scalar():
+        return
     first = {"database": secrets.token_hex(16), "commits": 0, "reports": 0, "padding": b""}
     connection.execute(high_water.insert().values(first))
 

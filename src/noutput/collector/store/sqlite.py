@@ -93,7 +93,11 @@ class SqliteStore(SqlStore):
             marked = self._mark.read()  # before the database: it only ever gets ahead of the mark
         super().__init__(_engine(url))
         if self._mark is not None:
-            self._compare(self._mark, marked)
+            try:
+                self._compare(self._mark, marked)
+            except BaseException:
+                self.close()
+                raise
 
     def _compare(self, mark: MarkFile, marked: HighWater | None) -> None:
         """Find out whether the database is behind its mark, and remember if so."""
