@@ -59,8 +59,7 @@ def frozen(tmp_path: Path) -> Iterator[tuple[Service, Frozen]]:
 
 def impatient(service: Service) -> None:
     service.app.services.writer._seconds = 0.02
-    for lane in (service.app.services.lanes.store, service.app.services.lanes.probe):
-        lane.seconds = 0.02
+    service.app.services.lanes.store.seconds = 0.02
 
 
 def send(service: Service, report: Report) -> Future[httpx.Response]:
@@ -126,7 +125,7 @@ def test_while_a_commit_does_not_end_no_more_is_taken() -> None:
         writer.start()
         piece = Submission(1, bytes(16), bytes(4))
         first = writer.submit(piece)
-        while writer._since is None:
+        while writer.commit_since is None:
             await asyncio.sleep(0)
         second = writer.submit(piece)
         moment[0] = 5.1

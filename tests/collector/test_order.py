@@ -21,6 +21,7 @@ from noutput.collector.store.interface import Outcome, Store, Submission, Unavai
 from noutput.collector.store.sql import SqlStore
 from noutput.collector.store.sqlite import SqliteStore
 from tests.collector.postgresql import PostgresqlServer
+from tests.collector.versions import old_database
 from tests.docs.stated import stated
 
 NOW = "2026-05-01T00:00:00Z"
@@ -262,10 +263,7 @@ def test_a_commit_that_only_seemed_to_fail_is_noticed(
 def make_old(database: str, campaign: Campaign, ids: list[bytes],
              patch: pytest.MonkeyPatch) -> None:  # fmt: skip
     """Make a database of version 2, with one commit per id."""
-    with patch.context() as old:
-        old.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:2])
-        with closing(open_store(database)) as store:
-            key = create(store, campaign)
+    key = old_database(database, 2, campaign, patch)
     if "://" in database:
         with psycopg.connect(database, autocommit=True) as connection:
             for entry in ids:

@@ -27,7 +27,7 @@ from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.reports import ReportsRoute
-from noutput.collector.services import Services, unavailable
+from noutput.collector.services import Services
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
         return answer(request, ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
 
     async def on_unavailable(request: Request, error: Exception) -> Response:
-        return answer(request, unavailable(cast(UnavailableError, error)))
+        return answer(request, services.unavailable(cast(UnavailableError, error)))
 
     async def on_gone(_: Request, __: Exception) -> Response:
         return Response(status_code=400)  # nobody is there to read it

@@ -206,8 +206,6 @@ class Lanes:
         Questions to the database.
     changes : Lane
         What an admin changes; deleting a large campaign takes a while.
-    probe : Lane
-        Questions about the collector's health.
     estimates : Lane
         Computing estimates: seconds for a campaign with many attributes.
     pages : Lane
@@ -220,8 +218,7 @@ class Lanes:
 
     store: Lane = field(default_factory=lambda: Lane("calls of the database", 16, 240, 5.0))
     changes: Lane = field(default_factory=lambda: Lane("changes", 2, 30, 120.0))
-    probe: Lane = field(default_factory=lambda: Lane("health checks", 2, 30, 5.0))
     estimates: Lane = field(default_factory=lambda: Lane("estimates", 1, 8, 60.0))
     pages: Lane = field(default_factory=lambda: Lane("pages", 1, 32, 30.0))
     bodies: Lane = field(default_factory=lambda: Lane("large bodies", 1, 15, 10.0))
-    merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 10.0))
+    merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 5.0))

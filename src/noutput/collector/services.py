@@ -16,6 +16,7 @@ from noutput.collector.ingest.merging import Merger
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
+from noutput.collector.readiness import Readiness
 from noutput.collector.rendered import Renderings
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
@@ -50,6 +51,7 @@ class Services:
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
     merger: Merger = field(init=False)
+    readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -63,6 +65,7 @@ class Services:
         put(self, "recorder", recorder)
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
+        put(self, "readiness", Readiness(self.store, self.writer))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.
@@ -77,7 +80,7 @@ class Services:
             try:
                 found = await self.lanes.store.run(self.directory.find, campaign_id)
             except UnavailableError as error:
-                raise unavailable(error) from None
+                raise self.unavailable(error) from None
         if found is None:
             raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
         return found
@@ -87,10 +90,10 @@ class Services:
         self.metrics.refused[error.problem.name] += 1
         return refusal(error, headers)
 
-
-def unavailable(error: UnavailableError) -> ProblemError:
-    """Return what a client is told while the database or the collector has no time for it."""
-    if isinstance(error, BusyError):
-        return ProblemError("unavailable", f"{error}; try again", {"Retry-After": "5"})
-    detail = "the database does not answer; try again"
-    return ProblemError("unavailable", detail, {"Retry-After": "1"})
+    def unavailable(self, error: UnavailableError) -> ProblemError:
+        """Return what a client is told while the database or the collector has no time for it."""
+        if isinstance(error, BusyError):
+            return ProblemError("unavailable", f"{error}; try again", {"Retry-After": "5"})
+        self.readiness.doubt()
+        detail = "the database does not answer; try again"
+        return ProblemError("unavailable", detail, {"Retry-After": "1"})

@@ -158,10 +158,19 @@ async def send_reports(campaign_id: Id) -> ReportOutcome:
     raise NotImplementedError(campaign_id)  # pragma: no cover (`Guard` calls `ReportsRoute`)
 
 
+@router.get("/health/live", responses=refusals(), tags=["operation"])
+async def get_liveness() -> Health:
+    """Say that the process answers; the database is not asked."""
+    return Health(status="ok", version=__version__)
+
+
 @router.get("/health", responses=refusals(), tags=["operation"])
-async def get_health(services: Shared) -> Health:
-    """Say whether the database answers."""
-    await services.lanes.probe.run(services.store.ping)
+@router.get("/health/ready", responses=refusals(), tags=["operation"])
+async def get_readiness(services: Shared) -> Health:
+    """Say whether reports can be counted now: 200, or 503 with the reason."""
+    obstacle = await services.readiness.obstacle()
+    if obstacle is not None:
+        raise ProblemError("unavailable", obstacle, {"Retry-After": "1"})
     return Health(status="ok", version=__version__)
 
 

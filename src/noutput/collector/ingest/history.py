@@ -26,6 +26,7 @@ LEVEL = 0.95
 _GROWTH = 1.1
 _LEAST = 10  # reports between two milestones
 _LOOK_SECONDS = 1.0
+_STOP_SECONDS = 3.0
 _log = logging.getLogger("noutput.collector")
 
 
@@ -79,7 +80,10 @@ class Recorder:
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-            await self._look()
+            try:
+                await asyncio.wait_for(self._look(), _STOP_SECONDS)
+            except TimeoutError:
+                _log.warning("no history was kept: the database does not answer")
 
     async def _run(self) -> None:
         seen = 0

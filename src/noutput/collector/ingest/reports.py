@@ -11,7 +11,6 @@ from noutput.collector.http.headers import SHARED, RawHeaders, raw
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
 from noutput.collector.lanes import BusyError
-from noutput.collector.services import unavailable
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class ReportsRoute:
         except WireError as error:
             raise ProblemError.of(error) from None
         except BusyError as error:
-            raise unavailable(error) from None
+            raise self._services.unavailable(error) from None
         finally:
             self._large -= large
 

@@ -41,6 +41,15 @@ class Writer:
         How long a submission waits for its commit.
     clock : callable
 
+    Attributes
+    ----------
+    commit_since : float, optional
+        Since when a commit is under way, by the monotonic clock.
+    ended : float
+        When the last commit ended.
+    failed : bool
+        Whether it failed.
+
     Guarantees
     ----------
     A submission's future gets its outcome after the commit is durable, and an
@@ -62,10 +71,12 @@ class Writer:
         self._limit = limit
         self._seconds = seconds
         self._clock = clock
-        self._since: float | None = None  # when the commit began that runs now
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.commit_since: float | None = None
+        self.ended = float("-inf")
+        self.failed = False
 
     def start(self) -> None:
         """Start the thread; called inside the event loop that submits."""
@@ -74,12 +85,12 @@ class Writer:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Commit what waits, then end the thread; not where the database does not answer."""
+        """Commit what waits, then end the thread; give up where that takes too long."""
         if self._thread is not None:
             self._queue.put(None)
-            await asyncio.to_thread(self._thread.join, 2.0 * self._seconds)
+            await asyncio.to_thread(self._thread.join, self._seconds)
             if self._thread.is_alive():
-                _log.warning("the last commit does not end; its reports are not acknowledged")
+                _log.error("the last commit did not end; its reports were not acknowledged")
             self._thread = None
 
     async def count(self, submission: Submission) -> Outcome | None:
@@ -97,7 +108,7 @@ class Writer:
         """Queue reports for the next commit; None becomes of those of a closed campaign."""
         if self._loop is None or self._metrics.queued + submission.size > self._limit:
             raise BusyError("too many reports wait for their commit")
-        since = self._since
+        since = self.commit_since
         if since is not None and self._clock() - since > self._seconds:
             raise BusyError("the database does not commit")
         future: asyncio.Future[Outcome | None] = self._loop.create_future()
@@ -129,7 +140,7 @@ class Writer:
                 return
 
     def _commit(self, group: list[Waiting], size: int) -> None:
-        start = self._since = self._clock()
+        start = self.commit_since = self._clock()
         error: UnavailableError | None = None
         group = [waiting for waiting in group if not waiting[1].cancelled()]
         outcomes: list[Outcome | None] = [None] * len(group)
@@ -142,8 +153,9 @@ class Writer:
         except Exception as found:  # noqa: BLE001 (the thread must outlive any failure)
             error = UnavailableError(f"the commit failed: {type(found).__name__}")
             _log.exception("the commit failed")
-        self._since = None
-        seconds = self._clock() - start
+        end = self._clock()
+        seconds = end - start
+        self.failed, self.ended, self.commit_since = error is not None, end, None
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._settle, group, outcomes, error, size, seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -9,6 +11,7 @@ from sqlalchemy import Connection, create_engine, delete, select, text
 
 from noutput.collector.store.runs import ID, KEPT, mixed, some
 from noutput.collector.store.schema import campaigns, report_ids
+from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.groups import Group
+    from noutput.collector.store.seal import Seal
 
 __all__ = ["PostgresqlStore"]
 
@@ -31,6 +35,7 @@ _CONNECT = {
 _MOST = 8192  # ids per step of `merge_ids`
 # What `report_ids.recent` says: in a group for good, in the pool, or as it came.
 _SETTLED, _POOLED, _FRESH = 0, 1, 2
+_REACHED = "noutput_reached"
 # The ids travel as one value there, and the new ones as one value back.
 _try_lock = text("SELECT pg_try_advisory_xact_lock(:lock, :what)")
 _given = (
@@ -57,6 +62,12 @@ _count = text(
     "UPDATE counts SET reports = reports + :number WHERE campaign = :campaign AND cell = :cell"
 )
 
+_seal = text(
+    "UPDATE seals SET reports = reports + :reports, ids = ids + :ids,"
+    " id_sum = (id_sum + :id_sum) & :mask, count_sum = (count_sum + :count_sum) & :mask"
+    " WHERE campaign = :campaign RETURNING reports"
+)
+
 
 class PostgresqlStore(SqlStore):
     """A store in a PostgreSQL database, which any number of processes may share.
@@ -70,7 +81,12 @@ class PostgresqlStore(SqlStore):
     `noutput.collector.store.runs`. A larger commit is such a group at once.
 
     All transactions take their locks in one order: campaigns (shared), ids in their order, cells
-    in their order. `merge_ids` never waits for an id. So none waits for another in a circle.
+    in their order, seals in the order of campaigns. `merge_ids` never waits for an id, and leaves
+    the seals alone, which do not depend on where an id is. So none waits for another in a circle.
+
+    The number of reports that every seal reached is remembered while the store is open. A
+    database that falls behind it has lost commits, as after a switch to a standby that had not
+    received them.
 
     Guarantees
     ----------
@@ -84,6 +100,7 @@ class PostgresqlStore(SqlStore):
 
     def __init__(self, url: URL) -> None:
         self._pools: set[int] = set()  # campaigns whose pools have ids enough
+        self._reached: dict[int, int] = {}
         settings = "-c synchronous_commit=on -c lock_timeout=10s -c statement_timeout=120s"
         super().__init__(
             create_engine(
@@ -164,6 +181,44 @@ class PostgresqlStore(SqlStore):
         names = ("number", "campaign", "cell")
         connection.execute(_count, [dict(zip(names, values, strict=True)) for values in more])
 
+    def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
+        reached = dict(self._reached)
+        for key, seal in more.items():
+            values = {"campaign": key, "mask": SUM_MASK, **asdict(seal)}
+            reports = connection.execute(_seal, values).scalar_one()
+            self._look_back(key, reports - seal.reports, reached)
+            connection.info[_REACHED][key] = reports
+
+    def _look_back(self, key: int, reports: int, reached: dict[int, int]) -> None:
+        lost = reached.get(key, 0) - reports
+        if lost > 0:
+            self.add_problem(
+                f"the database went back in time: {lost:,} acknowledged reports of the campaign "
+                f"with the number {key} are missing"
+            )
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with super()._write() as connection:
+            reached: dict[int, int] = {}
+            connection.info[_REACHED] = reached
+            yield connection
+        for key, reports in reached.items():  # only now they are committed
+            self._reached[key] = max(reports, self._reached.get(key, 0))
+
+    def probe(self, size: int = 0) -> None:
+        """Write and commit, and see whether the database went back in time."""
+        super().probe(size)
+        reached = dict(self._reached)
+        with self._read() as connection:
+            for key, seal in self._seals(connection).items():
+                self._look_back(key, seal.reports, reached)
+
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
+        super().accept()
+        self._reached.clear()
+
     def _delete(self, connection: Connection, campaign_id: str) -> int | None:
         key = super()._delete(connection, campaign_id)
         connection.execute(delete(report_ids).where(report_ids.c.campaign == key))
@@ -171,8 +226,9 @@ class PostgresqlStore(SqlStore):
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         query = select(report_ids.c.id).where(report_ids.c.campaign == key)
-        streamed = connection.execution_options(stream_results=True, yield_per=_PIECE)
-        for part in streamed.execute(query).scalars().partitions():
+        # Options of the statement, not of the connection, which may be writing next.
+        streamed = query.execution_options(stream_results=True, yield_per=_PIECE)
+        for part in connection.execute(streamed).scalars().partitions():
             yield b"".join(part)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "history", "id_pools", "id_runs", "report_ids",
+    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
+    "report_ids", "seals",
     "tokens", "upgrade",
 ]  # fmt: skip
 
@@ -131,6 +133,26 @@ history = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
+# What counts and ids of a campaign add up to, see `noutput.collector.store.seal`.
+seals = Table(
+    "seals", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
+           autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("ids", BigInteger, nullable=False),
+    Column("id_sum", BigInteger, nullable=False),
+    Column("count_sum", BigInteger, nullable=False),
+)  # fmt: skip
+
+# One row: how far this database got, and room for a write that tries whether there is room.
+high_water = Table(
+    "high_water", _metadata,
+    Column("database", Text, nullable=False),
+    Column("commits", BigInteger, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("padding", LargeBinary, nullable=False),
+)  # fmt: skip
+
 
 # What the first version of `report_ids` was.
 _first_report_ids = Table(
@@ -200,12 +222,21 @@ def _ids_without_order(connection: Connection) -> None:
     run("ALTER TABLE report_ids SET (autovacuum_vacuum_scale_factor = 0.02)")
 
 
+def _seal_tables(connection: Connection) -> None:
+    _metadata.create_all(connection, tables=[seals, high_water])
+    if connection.execute(select(func.count()).select_from(high_water)).scalar():
+        return
+    first = {"database": secrets.token_hex(16), "commits": 0, "reports": 0, "padding": b""}
+    connection.execute(high_water.insert().values(first))
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
     _history_table,
     _bound_tokens,
     _ids_without_order,
+    _seal_tables,
 )
 
 
