@@ -64,7 +64,7 @@ def test_runs_do_not_depend_on_commits(tmp_path: Path, campaign: Campaign) -> No
         *_, done = add(store, campaign, 40_000, 400)
     with closing(sqlite3.connect(file)) as connection:
         (runs,) = connection.execute("SELECT count(*) FROM id_runs").fetchone()
-    assert runs <= 1 + done / 8192
+    assert runs <= 1 + done / 2048
 
 
 def test_memory_with_sqlite(tmp_path: Path, campaign: Campaign) -> None:

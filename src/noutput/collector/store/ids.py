@@ -24,6 +24,7 @@ _ROOMY = 0.35
 _LEAST_MOVE = 1 << 14
 _MOVE = 8
 _CHUNK = 1 << 16
+_FEW = 16  # ids that are put one by one: a step for all takes longer
 
 
 class IdSet:
@@ -180,23 +181,44 @@ class _Table:
         probes = 0
         who = np.arange(len(high))
         slot = (high >> self._shift).view(np.intp)
-        while slot.size:
+        while slot.size > _FEW:
             probes += slot.size
-            free = np.flatnonzero(self.highs.take(slot) == 0)
-            place, wanted, rest_of_it = slot.take(free), high.take(free), low.take(free)
-            self.highs[place] = wanted  # of several that want one place, the last gets it
-            self.lows[place] = rest_of_it
-            won = (self.highs.take(place) == wanted) & (self.lows.take(place) == rest_of_it)
-            new[who.take(free[won])] = True
-            added.append(place[won])
+            free = self.highs.take(slot) == 0
+            place = slot[free]
+            self.highs[place] = high[free]  # of several that want one place, the last gets it
+            self.lows[place] = low[free]
             settled = self.highs.take(slot) == high
-            if np.count_nonzero(settled) > len(added[-1]):  # ids that were there before
-                settled &= self.lows.take(slot) == low
-            rest = np.flatnonzero(~settled)
+            settled &= self.lows.take(slot) == low
+            free &= settled
+            new[who[free]] = True
+            added.append(slot[free])
+            rest = (~settled).nonzero()[0]
             who, high, low = who.take(rest), high.take(rest), low.take(rest)
             slot = (slot.take(rest) + 1) & (self.size - 1)
+        last: list[int] = []
+        left = (each.tolist() for each in (who, slot, high, low))
+        for one, start, *halves in zip(*left, strict=True):
+            end, steps, fresh = self._put_one(start, *halves)
+            probes += steps
+            if fresh:
+                new[one] = True
+                last.append(end)
+        added.append(np.array(last, np.intp))
         self.used += sum(map(len, added))
         return new, added, probes
+
+    def _put_one(self, place: int, high: int, low: int) -> tuple[int, int, bool]:
+        """Find or make a place for one id; say which, after how many, and whether it is new."""
+        start = place
+        while found := self.highs.item(place & (self.size - 1)):
+            if found == high and self.lows.item(place & (self.size - 1)) == low:
+                return place & (self.size - 1), place - start + 1, False
+            place += 1
+        steps = place - start + 1
+        place &= self.size - 1
+        self.highs[place] = high
+        self.lows[place] = low
+        return place, steps, True
 
     def distance(self, high: Words, start: int) -> Places:
         """Return how many places behind `start` the search for each id begins."""
@@ -204,7 +226,7 @@ class _Table:
 
     def next_free(self, place: int) -> int:
         """Return the first free place from this one on; past the end, the places begin again."""
-        while self.highs[place & (self.size - 1)]:
+        while self.highs.item(place & (self.size - 1)):
             place += 1
         return place
 

@@ -22,7 +22,7 @@ Indexes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]
 ID = 16  # bytes
 POOL = 1024  # ids that a pool has room for
 KEPT = 512  # ids that stay in a pool when the others leave: the smallest group of a large campaign
-LARGE = 8192  # ids; a smaller run is replaced by one that has the next ids as well
+LARGE = 2048  # ids; a smaller run is replaced by one that has the next ids as well
 _PIECE = 1 << 16
 _AT_ONCE = 1 << 20
 _FOLLOWING = (
@@ -33,8 +33,10 @@ _FIRST_POOL = "INSERT INTO id_pools (campaign, number, ids) VALUES (?, ?, ?)"
 _INSERT = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
 
 
-def ordered(ids: bytes) -> bytes:
+def ordered(ids: bytes, *, parts: bool = False) -> bytes:
     """Return ids in the order of their bytes, whatever their order was.
+
+    With `parts`, they are a few parts that are in order: these are merged.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def ordered(ids: bytes) -> bytes:
     """
     halves = np.frombuffer(ids, ">u8").reshape(-1, 2)
     high = halves[:, 0].astype(np.uint64)
-    order = np.argsort(high)
+    order = np.argsort(high, kind="stable" if parts else "quicksort")
     found = high[order]
     if (found[1:] == found[:-1]).any():
         order = np.lexsort((halves[:, 1], high))
@@ -68,8 +70,8 @@ def mixed(pool: bytes, fresh: bytes) -> tuple[bytes, bytes]:
         return ordered(together), b""
     stay = np.zeros(count, np.bool_)
     stay[some(count, KEPT)] = True
-    ids = np.frombuffer(together, "V16")
-    return ordered(ids[stay].tobytes()), ordered(ids[~stay].tobytes())
+    ids = np.frombuffer(ordered(together), "V16")
+    return ids[stay].tobytes(), ids[~stay].tobytes()
 
 
 def padded(pool: bytes) -> bytes:
@@ -79,7 +81,7 @@ def padded(pool: bytes) -> bytes:
 
 def some(count: int, number: int) -> Indexes:
     """Return so many of the numbers below `count`, chosen by the operating system's chance."""
-    words = np.frombuffer(os.urandom(8 * count), np.uint64)
+    words = np.frombuffer(os.urandom(4 * count), np.uint32)
     return np.argpartition(words, number)[:number]
 
 

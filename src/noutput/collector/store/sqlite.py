@@ -104,7 +104,7 @@ class _Known:
             small = raw.execute(_SMALL, (self.newest, ID * LARGE)).fetchone()
             if small:
                 raw.execute(_REMOVE, (self.newest,))
-                leaving = ordered(small[0] + leaving)
+                leaving = ordered(small[0] + leaving, parts=True)
             self.newest = raw.execute(_ADD, (key, leaving)).lastrowid or 0
 
 
@@ -135,7 +135,7 @@ class SqliteStore(SqlStore):
     replaced: what is written then, nobody would find.
 
     The file has each id once, what is deleted is overwritten, and all that tells when an id came
-    is its row: a run of 8,192 ids or more, the newest run, or the pool. The pool has all ids of a
+    is its row: a run of 2,048 ids or more, the newest run, or the pool. The pool has all ids of a
     campaign up to 1,024, and never less than 512 from then on.
 
     Only its owner can open the file: rights of others are taken away.
