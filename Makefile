@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.all
 PYTEST := $(BIN)/python -m pytest
+# Matrices are small: several threads per process only wait for each other.
+export OPENBLAS_NUM_THREADS := 1
 
 .SECONDARY:
 .PHONY: demo test format lint types layers docs coverage check-slow catalog bench \
@@ -47,7 +49,7 @@ format: $(READY)
 
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
-	OMP_NUM_THREADS=1 $(BIN)/python tools/train_catalog.py
+	$(BIN)/python -m tools.train_catalog
 
 # The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.
 bench: $(READY)

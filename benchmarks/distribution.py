@@ -1,4 +1,4 @@
-"""Tables trained for distributions against PM, PM-sub and Square Wave: who needs fewer people.
+"""Balanced tables and those for distributions against PM, PM-sub and Square Wave.
 
 ``python -m benchmarks.distribution`` measures on the four datasets of the folder NOUTPUT_DATA, and
 with ``--held-back`` on synthetic histograms that nothing was trained on. Every person reports one
@@ -33,6 +33,18 @@ RULES: dict[str, tuple[str, float | str]] = {
     "gp": ("gp", "auto"),
 }
 _CENTERS = (np.arange(BINS) + 0.5) * (2.0 / BINS) - 1.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which of our tables is compared."""
+
+    objective: str
+    size: int | None
+
+    def design(self, epsilon: float) -> no.Design:
+        """Return it; without a size, as many outputs as it has by default."""
+        return no.design(epsilon, self.size, self.objective)
 
 
 @dataclass(frozen=True)
@@ -118,12 +130,12 @@ def collect(mechanism: Any, values: Array, repetitions: int) -> Array:
 
 
 def _dataset_cells(
-    epsilon: float, dataset: str, size: int, repetitions: int, rules: tuple[str, ...]
+    epsilon: float, dataset: str, ours: Table, repetitions: int, rules: tuple[str, ...]
 ) -> Iterator[tuple[str, Cell]]:
     values = load(dataset).values
     truths = np.stack([np.histogram(each, BINS, (-1.0, 1.0))[0] / len(each) for each in values.T])
     mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
-    mechanisms["ours"] = no.design(epsilon, size, "distribution").mechanism
+    mechanisms["ours"] = ours.design(epsilon).mechanism
     counts = {name: collect(each, values, repetitions) for name, each in mechanisms.items()}
     for rule in rules:
         errors = {
@@ -134,10 +146,10 @@ def _dataset_cells(
 
 
 def _synthetic_cells(
-    epsilon: float, size: int, repetitions: int, rules: tuple[str, ...]
+    epsilon: float, ours: Table, repetitions: int, rules: tuple[str, ...]
 ) -> Iterator[tuple[str, str, Cell]]:
     mechanisms: dict[str, Any] = {name: no.mechanism(name, epsilon) for name in RIVALS}
-    mechanisms["ours"] = no.design(epsilon, size, "distribution").mechanism
+    mechanisms["ours"] = ours.design(epsilon).mechanism
     people = np.geomspace(600.0, 16_000.0, 40).astype(np.int64)
     for family, truths in held_back(np.random.default_rng(98), len(people)).items():
         for rule in rules:
@@ -177,13 +189,15 @@ def _show(cells: list[tuple[float, str, str, Cell]], rules: tuple[str, ...]) -> 
 
 @click.command()
 @click.option("--repetitions", default=24, show_default=True)
-@click.option("--outputs", default=64, show_default=True)
+@click.option("--objective", default="balanced", show_default=True)
+@click.option("--outputs", type=int, help="As many as the objective has by default.")
 @click.option("--epsilon", "epsilons", multiple=True, type=float, default=EPSILONS)
 @click.option("--rule", "rules", multiple=True, type=click.Choice(list(RULES)), default=list(RULES))
 @click.option("--held-back", "synthetic", is_flag=True, help="Synthetic histograms instead.")
 def main(
     repetitions: int,
-    outputs: int,
+    objective: str,
+    outputs: int | None,
     epsilons: tuple[float, ...],
     rules: tuple[str, ...],
     *,
@@ -191,13 +205,14 @@ def main(
 ) -> None:
     """Print every comparison, and their geometric means."""
     cells: list[tuple[float, str, str, Cell]] = []
+    ours = Table(objective, outputs)
     for epsilon in epsilons:
         if synthetic:
-            found = _synthetic_cells(epsilon, outputs, repetitions, rules)
+            found = _synthetic_cells(epsilon, ours, repetitions, rules)
             cells += [(epsilon, family, rule, cell) for family, rule, cell in found]
             continue
         for dataset in DATASETS:
-            runs = _dataset_cells(epsilon, dataset, outputs, repetitions, rules)
+            runs = _dataset_cells(epsilon, dataset, ours, repetitions, rules)
             cells += [(epsilon, dataset, rule, cell) for rule, cell in runs]
     _show(cells, rules)
 

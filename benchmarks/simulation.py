@@ -25,7 +25,7 @@ _REPORTS = 100_000_000
 
 def cases() -> Iterator[Case]:
     """Measure counting, and everything from values to estimates with their intervals."""
-    table = design(1.0, 16).mechanism
+    table = design(1.0, 16, "worst").mechanism
     rng = np.random.default_rng(4)
     x = np.clip(rng.normal(0.1, 0.3, _MILLION), -1.0, 1.0)
     for threads in (1, 2):

@@ -18,7 +18,7 @@ import noutput as no
 from benchmarks.distribution import BINS, RIVALS, RULES, estimate
 from benchmarks.synthetic import held_back
 from noutput.designs.distribution import solve
-from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.simulated import Schedule
 from noutput.mechanisms.quantize import quantize
 
 Array: TypeAlias = NDArray[np.float64]

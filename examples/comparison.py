@@ -30,7 +30,7 @@ def multiples(name: str) -> list[float]:
     """Return the worst-case variance of a mechanism, divided by the lower bound."""
     result = []
     for epsilon in EPSILONS:
-        bound = no.design(epsilon, 16).lower_bound
+        bound = no.design(epsilon, 16, "worst").lower_bound
         assert bound is not None  # noqa: S101 (optimal designs have one)
         result.append(no.mechanism(name, epsilon).worst_variance() / bound)
     return result

@@ -37,7 +37,7 @@ def make_people() -> pl.DataFrame:
 def main() -> None:
     """Privatize, count, estimate, and compare with the truth."""
     people = make_people()
-    mechanism = no.design(EPSILON, n_outputs=16).mechanism
+    mechanism = no.design(EPSILON).mechanism
 
     # One of the two columns is drawn for every row, so that a row costs EPSILON and not twice as
     # much. `town` is public, so it is kept; nothing else leaves.
@@ -54,7 +54,7 @@ def main() -> None:
         for column, bounds in BOUNDS.items():
             counts = frames.tally(answers, column, mechanism)
             mean = no.estimate_mean(mechanism, counts, bounds)
-            shape = no.estimate_distribution(mechanism, counts, method="gp", bounds=bounds)
+            shape = no.estimate_distribution(mechanism, counts, bounds=bounds)
             low, high = mean.interval(0.95)
             truth = here[column].to_numpy().mean()
             print(

@@ -59,9 +59,9 @@ def test_sixteen_outputs_beat_every_baseline(epsilon: float) -> None:
 
 def test_the_names_are_those_of_the_documentation() -> None:
     assert list(no.MECHANISMS) == [
-        "n-output", "n-output-average", "n-output-distribution", "n-output-numerical",
-        "n-output-analytical", "duchi", "three-output", "pm", "pm-sub", "pm-opt", "hybrid",
-        "square-wave", "direct-encoding", "oue", "sue",
+        "n-output", "n-output-balanced", "n-output-average", "n-output-distribution",
+        "n-output-numerical", "n-output-analytical", "duchi", "three-output", "pm", "pm-sub",
+        "pm-opt", "hybrid", "square-wave", "direct-encoding", "oue", "sue",
     ]  # fmt: skip
 
 

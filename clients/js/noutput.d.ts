@@ -33,7 +33,7 @@ export interface Campaign {
   readonly id: string;
   readonly title: string;
   readonly question: string;
-  readonly goal: "mean" | "distribution";
+  readonly goal: "balanced" | "mean" | "distribution";
   readonly public: boolean;
   readonly opens: string;
   readonly closes: string;

@@ -178,7 +178,7 @@ export async function readCampaign(data) {
   expect(isMatch(id, /^[a-z0-9][a-z0-9-]{0,63}$/), "id");
   expect(isText(title, 1, 200), "title");
   expect(isText(question, 1, 1000), "question");
-  expect(["mean", "distribution"].includes(goal), "goal");
+  expect(["balanced", "mean", "distribution"].includes(goal), "goal");
   expect(typeof found.public === "boolean", "public");
   expect(isInstant(opens) && isInstant(closes) && opens < closes, "opening time");
   expect(isList(attributes, 1, 64) && attributes.every(isAttribute), "attribute");

@@ -57,7 +57,10 @@ def _designed(**choices: Any) -> Callable[..., Mechanism]:
 
 MECHANISMS: Mapping[str, RegisteredMechanism] = MappingProxyType(
     {
-        "n-output": RegisteredMechanism("N-output", _designed()),
+        "n-output": RegisteredMechanism("N-output", _designed(objective="worst")),
+        "n-output-balanced": RegisteredMechanism(
+            "N-output (balanced)", _designed(objective="balanced")
+        ),
         "n-output-average": RegisteredMechanism(
             "N-output (average)", _designed(objective="average")
         ),

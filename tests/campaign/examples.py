@@ -26,6 +26,7 @@ def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # 
         table=example_table((epsilon, 3, 3, 0.4)),
         opens=OPENS,
         closes=CLOSES,
+        goal="mean",
     )
 
 
@@ -45,6 +46,19 @@ def salary_campaign() -> Campaign:
         closes=CLOSES,
         public=True,
         goal="distribution",
+    )
+
+
+def balanced_campaign() -> Campaign:
+    """Return a campaign of the default size: 128 outputs (7 bits) and 128 knots."""
+    return Campaign(
+        id="balanced",
+        title="Balanced",
+        question="How many minutes was your way to work, and home?",
+        attributes=(Attribute("there", "minutes", 0, 180), Attribute("back", "minutes", 0, 180)),
+        table=example_table((1.0, 128, 128, 0.4)),
+        opens=OPENS,
+        closes=CLOSES,
     )
 
 

@@ -72,8 +72,9 @@ def test_one_attribute_takes_no_bits() -> None:
     assert decode_packed(packed, campaign) == by_id(entries)
 
 
-def test_bodies_agree_with_the_vectors() -> None:
-    found = vectors("wire")
+@pytest.mark.parametrize("name", ["wire", "balanced"])
+def test_bodies_agree_with_the_vectors(name: str) -> None:
+    found = vectors(name)
     campaign = Campaign.from_json(json.dumps(found["campaign"]))
     entries = [Report(**entry) for entry in found["reports"]]
     single, batch, packed = (bytes.fromhex(case["body"]) for case in found["bodies"])

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 import noutput as no
 from noutput.campaign import Campaign
+from noutput.campaign.draft import CampaignDraft
 from noutput.cli.campaign import command
 from noutput.errors import InvalidArgumentError
 
@@ -59,6 +60,42 @@ def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
         assert fact in done.output
 
 
+def test_a_campaign_is_balanced_unless_it_says_otherwise(tmp_path: Path) -> None:
+    done = create(tmp_path, RECIPE.partition("[table]")[0])
+    assert done.exit_code == 0, done.output
+    campaign = Campaign.from_json((tmp_path / "commute.json").read_bytes())
+    found = no.design(1.0)
+    assert campaign.goal == "balanced"
+    assert campaign.table.fingerprint == found.mechanism.fingerprint
+    assert "128 outputs, 7 bits" in done.output
+    assert found.lower_bound is not None
+    times = f"{found.value / found.lower_bound:.3f} times the proven limit"
+    assert f"balanced; worst-case variance {found.value:.4g}, {times}" in done.output
+
+
+@pytest.mark.parametrize(
+    ("goal", "table", "objective"),
+    [
+        ('goal = "mean"', "", "worst"),
+        ("", 'objective = "average"', "average"),
+        ("", 'objective = "distribution"', "distribution"),
+        ('goal = "balanced"', 'objective = "balanced"', "balanced"),
+    ],
+)
+def test_goal_and_objective_follow_each_other(goal: str, table: str, objective: str) -> None:
+    text = RECIPE.partition("[table]")[0].replace("public = true", goal) + f"[table]\n{table}"
+    draft = CampaignDraft.from_toml(text)
+    assert draft.design == {"epsilon": 1.0, "objective": objective}
+    expected = {"worst": "mean", "average": "mean"}.get(objective, objective)
+    assert draft.parts["goal"] == expected
+
+
+def test_a_table_for_another_goal_is_refused() -> None:
+    text = RECIPE.partition("[table]")[0].replace("public = true", 'goal = "mean"')
+    with pytest.raises(InvalidArgumentError, match=r"table\.objective must serve the goal 'mean'"):
+        CampaignDraft.from_toml(text + '[table]\nobjective = "distribution"')
+
+
 def test_a_campaign_can_ask_for_the_distribution(tmp_path: Path) -> None:
     text = RECIPE.replace("public = true", 'goal = "distribution"')
     text = text.replace("outputs = 3", "outputs = 32").replace('method = "analytical"', "")
@@ -101,7 +138,7 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ("title =", "titel =", "key titel must be 'title'"),
         ("public = true", "public = 1", "public must be true or false; found 1"),
         ("public = true", "zzz = 1", "key zzz must be one of"),
-        ("public = true", "goal = 'all'", "goal must be one of 'mean', 'distribution'"),
+        ("public = true", "goal = 'all'", "goal must be one of 'balanced', 'mean'"),
         ('id = "commute-2026"', 'id = "A B"', "id must be a letter a-z or a digit"),
         ("opens = 2026-03-01T00:00:00Z", "opens = 2026-03-01", "opens must be an instant"),
         ("00:00:00Z", "00:00:00", "opens must be an instant with a time zone"),
@@ -116,6 +153,8 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ("outputs = 3", "outputs = 1", "table.outputs must be a whole number from 2 to 256"),
         ("outputs = 3", "size = 3", "key table.size must be one of"),
         ('"analytical"', '"magic"', "method must be one of"),
+        ("public = true", "goal = 'balanced'", "method must be left at its default"),
+        ("outputs = 3", "objective = 'distribution'", "method must be left at its default"),
         ("[table]", "[table", "file must be TOML"),
     ],
 )  # fmt: skip

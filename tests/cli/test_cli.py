@@ -90,6 +90,24 @@ def test_designs_for_distributions_show_their_windows(tmp_path: Path) -> None:
     assert done.stdout.startswith("Private")
 
 
+def test_the_default_design_is_balanced_and_says_how_close_to_the_limit_it_is(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "table.json"
+    done = run("design", "--epsilon", "1", "--json", str(path), "--plot", str(tmp_path / "t.png"))
+    assert done.returncode == 0, done.stderr
+    found = Design.from_json(path.read_text())
+    assert found.lower_bound is not None
+    for fact in (
+        "128, 7 bits each", "Wasserstein error", "worst-case variance", "...", "127 ",
+        f"{found.value / found.lower_bound:.3f} times the proven limit",
+    ):  # fmt: skip
+        assert fact in done.stdout
+    assert len(done.stdout.splitlines()) < 40
+    done = run("verify", str(path))
+    assert "has a worst-case variance below 3.99" in done.stdout
+
+
 def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> None:
     document = json.loads((saved[0] / "table.json").read_text())
     document["mechanism"]["epsilon"] = 3.9
@@ -119,7 +137,7 @@ def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
         (("--epsilon", "nan"), "epsilon must be a positive finite number"),
         (("--epsilon", "1", "--outputs", "1"), "--outputs must be a whole number from 2 to 256"),
         (("--epsilon", "1", "--outputs", "300"), "--outputs must be"),
-        (("--epsilon", "1", "--objective", "best"), "not 'worst', 'average', 'distribution' or"),
+        (("--epsilon", "1", "--objective", "best"), "not 'balanced', 'worst', 'average', 'd"),
         (("--epsilon", "1", "--outputs", "16"), "too large"),
         (("--epsilon", "1", "--objective", "average"), "objective must be 'worst'"),
         (("--epsilon", "1", "--outputs", "3", "--plot", "x.bmpx"), "end in .png"),
@@ -149,9 +167,12 @@ def test_figures_that_cannot_be_written_are_refused_first(
 @pytest.mark.parametrize(
     ("arguments", "note"),
     [
-        (("--epsilon", "1", "--outputs", "16"), "Reports 7 and 8 tell the same"),
         (
-            ("--epsilon", "0.25", "--outputs", "15"),
+            ("--epsilon", "1", "--outputs", "16", "--objective", "worst"),
+            "Reports 7 and 8 tell the same",
+        ),
+        (
+            ("--epsilon", "0.25", "--outputs", "15", "--objective", "worst"),
             "Report 7 hardly ever occurs: less than once in",
         ),
         (("--epsilon", "0.5", "--outputs", "3", "--method", "analytical"), "the table has 2"),
@@ -169,6 +190,6 @@ def test_design_explains_its_number_of_outputs(arguments: tuple[str, ...], note:
 
 
 def test_design_explains_nothing_that_is_plain() -> None:
-    done = run("design", "--epsilon", "1", "--outputs", "15")
+    done = run("design", "--epsilon", "1", "--outputs", "15", "--objective", "worst")
     assert "as good" not in done.stdout
     assert "asked for" not in done.stdout

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from noutput import InvalidArgumentError, NoutputError, TableMechanism, frames
+from noutput import InvalidArgumentError, NoutputError, TableMechanism, design, frames
 from noutput.cli.estimate import command
 from noutput.estimate import gaussian
+from noutput.estimate.mean_scores import scores_for
 from noutput.frames.reports import mark_reports
 
 COLUMNS = ["minutes", "rating"]
@@ -212,3 +213,26 @@ def test_failures_have_no_traceback(tmp_path: Path) -> None:
     assert failed.returncode == 2
     assert failed.stderr.startswith("Error: source must come with its data.csv.noutput.json")
     assert "Traceback" not in failed.stderr
+
+
+def test_a_nearly_unbiased_mean_is_called_so(tmp_path: Path, people: pa.Table) -> None:
+    pq.write_table(people.slice(0, 2_000), tmp_path / "people.parquet")
+    mechanism = design(1.0, 64, objective="distribution").mechanism
+    frames.privatize_files(
+        tmp_path / "people.parquet", tmp_path / "reports", ["minutes"], mechanism=mechanism,
+        bounds={"minutes": BOUNDS["minutes"]}, seed=5,
+    )  # fmt: skip
+    mean = json.loads(run(tmp_path / "reports", "--json").output)["columns"]["minutes"]["mean"]
+    assert mean["method"] == "nearly unbiased"
+    assert mean["bias_bound"] == pytest.approx(
+        90.0 * scores_for(mechanism, 2_000).bias_bound, rel=1e-12
+    )
+    assert "estimate is nearly unbiased: on average it is off by at most 1.9" in (
+        run(tmp_path / "reports").output
+    )
+
+
+def test_an_unbiased_mean_has_no_note(reports: Path) -> None:
+    mean = json.loads(run(reports, "--json").output)["columns"]["minutes"]["mean"]
+    assert (mean["method"], mean["bias_bound"]) == ("unbiased", 0.0)
+    assert "nearly" not in run(reports).output

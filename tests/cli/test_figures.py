@@ -12,7 +12,7 @@ from tests.tables import window_table
 
 
 def test_a_design_is_drawn(tmp_path: Path) -> None:
-    draw_design(no.design(1.0, 4), tmp_path / "design.svg")
+    draw_design(no.design(1.0, 4, "worst"), tmp_path / "design.svg")
     drawn = (tmp_path / "design.svg").read_text(encoding="utf-8")
     assert drawn.rstrip().endswith("</svg>")
 

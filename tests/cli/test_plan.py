@@ -16,7 +16,15 @@ def test_a_plan_in_words() -> None:
     done = CliRunner().invoke(command, ARGUMENTS)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("50,000 people, epsilon = 1, values from 0 to 180\n")
-    for fact in ("within 1.64", "standard error 0.836", "4 bits", "Wasserstein error about"):
+    for fact in (
+        "within 1.7",
+        "standard error 0.8",
+        "7 bits, one of 128",
+        "Wasserstein error about",
+    ):
+        assert fact in done.output
+    done = CliRunner().invoke(command, [*ARGUMENTS, "--objective", "worst"])
+    for fact in ("within 1.64", "standard error 0.836", "4 bits, one of 15"):
         assert fact in done.output
 
 
@@ -31,7 +39,9 @@ def test_a_plan_as_json_is_what_the_function_returns() -> None:
 
 def test_a_number_of_people_beyond_reach_is_a_dash() -> None:
     people = MOST_PEOPLE // 2
-    done = CliRunner().invoke(command, ["--epsilon", "8", "--people", str(people)])
+    done = CliRunner().invoke(
+        command, ["--epsilon", "8", "--people", str(people), "--objective", "worst"]
+    )
     assert done.exit_code == 0, done.output
     row = next(line for line in done.output.splitlines() if line.split()[:1] == ["0.25"])
     assert row.split()[-1] == "-"

@@ -111,7 +111,15 @@ def test_an_epsilon_becomes_a_design(tmp_path: Path, people: Any) -> None:
     done = run(source, *MINUTES, "--epsilon", "1", "-o", target)
     assert done.exit_code == 0, done.output
     mechanism = frames.read_recipe(target).mechanism
-    assert (mechanism.epsilon, mechanism.n_outputs) == (1.0, 16)
+    assert mechanism == design(1.0).mechanism
+
+
+def test_the_default_number_of_outputs_is_that_of_python(tmp_path: Path, people: Any) -> None:
+    source, target = tmp_path / "people.parquet", tmp_path / "reports.parquet"
+    pq.write_table(people, source)
+    done = run(source, *MINUTES, "--epsilon", "1", "--objective", "distribution", "-o", target)
+    assert done.exit_code == 0, done.output
+    assert frames.read_recipe(target).mechanism == design(1.0, objective="distribution").mechanism
 
 
 def test_a_saved_design_is_a_table_too(tmp_path: Path, people: Any) -> None:

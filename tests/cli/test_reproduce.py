@@ -42,7 +42,7 @@ def test_everything_is_written(made: tuple[Path, str]) -> None:
     assert "not tested     On real data the worst-case design" in output
     assert f"Everything is in {out}" in output
     rows = list(csv.DictReader((out / "mean.csv").read_text().splitlines()[2:]))
-    assert len(rows) == 2 * 11 * 3
+    assert len(rows) == 2 * 12 * 3
     assert {row["dataset"] for row in rows} == {"uniform", "spike"}
     found = json.loads((out / "metadata.json").read_text())
     assert found["runs"] == 2

@@ -7,6 +7,7 @@ import pytest
 
 from noutput.collector.ingest import merging
 from noutput.collector.ingest.merging import Merger
+from noutput.collector.lanes import Lanes
 from noutput.collector.metrics import Metrics
 from noutput.collector.store.interface import UnavailableError
 
@@ -37,7 +38,7 @@ def test_ids_are_merged_at_the_start_after_reports_and_at_the_end(
     metrics = Metrics()
 
     async def main() -> None:
-        merger = Merger(store, metrics)  # type: ignore[arg-type]
+        merger = Merger(store, metrics, Lanes().merging)  # type: ignore[arg-type]
         await merger.stop()  # not started: nothing to do
         merger.start()
         await until(store, 1)

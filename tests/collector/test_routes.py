@@ -10,10 +10,32 @@ from noutput.campaign import Campaign, Report, draw_report
 from noutput.campaign.wire import BATCH_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.collector.http.limits import Limits
 from noutput.collector.store import open_store
+from tests.campaign.examples import balanced_campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.service import JSON, Service, problem, start_service
 
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
+
+
+def test_large_documents_are_compressed_for_those_who_accept_it(service: Service) -> None:
+    """A table of the default size makes a document that gzip more than halves."""
+    campaign = balanced_campaign()
+    service.create(campaign)
+    path = f"/campaigns/{campaign.id}"
+    plain = service.call("GET", path, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.headers["etag"] == f'"{campaign.fingerprint}"'
+    for accepted in ("gzip", "br, GZIP ; q=0.5"):
+        small = service.call("GET", path, headers={"Accept-Encoding": accepted})
+        assert small.headers["content-encoding"] == "gzip"
+        assert small.headers["etag"] == f'W/"{campaign.fingerprint}"'
+        assert int(small.headers["content-length"]) < len(plain.content) / 2
+        assert small.content == plain.content  # decoded
+        same = {"Accept-Encoding": accepted, "If-None-Match": small.headers["etag"]}
+        assert service.call("GET", path, headers=same).status_code == 304
+    for refused in ("", "br", "gzip;q=0", "gzip; q=0.000"):
+        answer = service.call("GET", path, headers={"Accept-Encoding": refused})
+        assert "content-encoding" not in answer.headers
 
 
 def test_a_campaign_is_created_read_closed_and_deleted(

@@ -34,7 +34,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("epsilon", OPTIMAL)
 def test_reference_values_are_reached(epsilon: float) -> None:
     for size, value in OPTIMAL[epsilon].items():
-        found = no.design(epsilon, size)
+        found = no.design(epsilon, size, "worst")
         assert found.value <= value * 1.0005
         assert found.lower_bound is not None
         assert found.lower_bound <= found.value
@@ -43,7 +43,7 @@ def test_reference_values_are_reached(epsilon: float) -> None:
 
 @pytest.mark.parametrize(("epsilon", "gap"), GAPS.items())
 def test_four_bits_are_close_to_the_limit(epsilon: float, gap: float) -> None:
-    found = no.design(epsilon, 16)
+    found = no.design(epsilon, 16, "worst")
     assert found.gap is not None
     assert 0.0 <= found.gap <= gap
     assert len(found.mechanism.to_json()) < 16_000
@@ -52,7 +52,7 @@ def test_four_bits_are_close_to_the_limit(epsilon: float, gap: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", GAPS)
 def test_six_bits_are_within_half_a_percent(epsilon: float) -> None:
-    found = no.design(epsilon, 64)
+    found = no.design(epsilon, 64, "worst")
     assert found.gap is not None
     assert found.gap < 0.005
 
@@ -69,7 +69,7 @@ def test_more_outputs_and_more_epsilon_never_hurt(objective: str) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 6.0])
 @pytest.mark.parametrize("size", [3, 8, 16])
 def test_each_objective_wins_its_own_game(epsilon: float, size: int) -> None:
-    worst = no.design(epsilon, size).mechanism
+    worst = no.design(epsilon, size, "worst").mechanism
     average = no.design(epsilon, size, "average").mechanism
     assert average.average_variance() <= worst.average_variance() * (1 + ROUNDING)
     assert worst.worst_variance() <= average.worst_variance() * (1 + ROUNDING)
@@ -80,7 +80,7 @@ def test_optimal_beats_numerical_beats_analytical() -> None:
     rng = np.random.default_rng(5)
     for epsilon in np.round(rng.uniform(0.2, 7.0, 20), 3):
         size = int(rng.integers(2, 9))
-        optimal = no.design(epsilon, size).value
+        optimal = no.design(epsilon, size, "worst").value
         numerical = no.design(epsilon, size, method="numerical").value
         assert optimal <= numerical * (1 + ROUNDING)
         try:
@@ -91,9 +91,9 @@ def test_optimal_beats_numerical_beats_analytical() -> None:
 
 
 def test_on_demand_designs_are_as_good_as_their_neighbors() -> None:
-    below, between, above = (no.design(e, 8).value for e in (1.0, 1.1, 1.25))
+    below, between, above = (no.design(e, 8, "worst").value for e in (1.0, 1.1, 1.25))
     assert above < between < below
-    assert no.design(1.1, 7).value >= between * (1 - ROUNDING)
+    assert no.design(1.1, 7, "worst").value >= between * (1 - ROUNDING)
 
 
 def test_an_unsymmetric_prior_gets_an_unsymmetric_mechanism() -> None:
@@ -109,12 +109,12 @@ def test_an_unsymmetric_prior_gets_an_unsymmetric_mechanism() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 1.1, 5.0])
 def test_the_best_size_is_the_smallest_within_a_ten_thousandth(epsilon: float) -> None:
-    best = no.design(epsilon)
+    best = no.design(epsilon, objective="worst")
     assert best.mechanism.n_outputs <= 16
-    assert best.value <= no.design(epsilon, 16).value * (1 + 1.01e-4)
+    assert best.value <= no.design(epsilon, 16, "worst").value * (1 + 1.01e-4)
     if epsilon in catalog.EPSILONS:
-        smaller = no.design(epsilon, best.mechanism.n_outputs - 1).value
-        assert smaller > no.design(epsilon, 16).value * (1 + 0.99e-4)
+        smaller = no.design(epsilon, best.mechanism.n_outputs - 1, "worst").value
+        assert smaller > no.design(epsilon, 16, "worst").value * (1 + 0.99e-4)
 
 
 @pytest.mark.parametrize("prior", [[1, 1, 2], [1, 2], [3, 1, 1, 2, 5], [0, 1], [1, 0, 0, 1]])
@@ -130,7 +130,7 @@ def test_a_bound_that_is_not_found_is_no_reason_to_fail(monkeypatch: pytest.Monk
         raise DesignError("none")
 
     monkeypatch.setattr("noutput.designs.bound._prove", fail)
-    assert no.design(1.07, 2).mechanism.n_outputs == 2
+    assert no.design(1.07, 2, "worst").mechanism.n_outputs == 2
 
 
 def test_large_norms_stay_finite() -> None:
@@ -178,7 +178,7 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], name: str) -> None:
 
 def test_progress_ends_at_one() -> None:
     shares: list[float] = []
-    no.design(1.37, 4, progress=shares.append)
+    no.design(1.37, 4, "worst", progress=shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert len(shares) > 2
@@ -187,12 +187,12 @@ def test_progress_ends_at_one() -> None:
 class TestDocuments:
     @pytest.fixture
     def good(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(no.design(1.0, 4).to_json())
+        document: dict[str, Any] = json.loads(no.design(1.0, 4, "worst").to_json())
         return document
 
     def test_round_trip(self, good: dict[str, Any]) -> None:
         found = no.Design.from_json(json.dumps(good))
-        twin = no.design(1.0, 4)
+        twin = no.design(1.0, 4, "worst")
         assert found.mechanism == twin.mechanism
         assert (found.value, found.lower_bound) == (twin.value, twin.lower_bound)
         assert found.to_json() == twin.to_json()
@@ -273,7 +273,7 @@ class TestCatalog:
                     assert found.value >= proof.value
 
     def test_the_same_designs_give_the_same_bytes(self, tmp_path: Path) -> None:
-        designs = [no.design(1.0, n) for n in (2, 3)]
+        designs = [no.design(1.0, n, "worst") for n in (2, 3)]
         for name in ("a", "b"):
             catalog.write(designs, tmp_path / name)
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -281,44 +281,44 @@ class TestCatalog:
 
 class TestCache:
     def test_a_design_is_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        first = no.design(1.07, 3)
+        first = no.design(1.07, 3, "worst")
         monkeypatch.setattr("noutput.designs.design._SOLVERS", {})
-        again = no.design(1.07, 3)
+        again = no.design(1.07, 3, "worst")
         assert (again.mechanism, again.value) == (first.mechanism, first.value)
 
     @pytest.mark.parametrize(
         "damage", ["", "{}", "nonsense", "\x00" * 100, '{"request": 1, "design": 2}']
     )
     def test_corrupt_files_are_rebuilt(self, damage: str) -> None:
-        first = no.design(1.07, 3)
+        first = no.design(1.07, 3, "worst")
         folder = catalog.cache_folder()
         assert folder is not None
         (path,) = folder.iterdir()
         path.write_text(damage)
-        assert no.design(1.07, 3).mechanism == first.mechanism
+        assert no.design(1.07, 3, "worst").mechanism == first.mechanism
         assert json.loads(path.read_text())["design"]["value"] == first.value
 
     def test_foreign_files_are_rebuilt(self) -> None:
-        no.design(1.07, 3)
+        no.design(1.07, 3, "worst")
         folder = catalog.cache_folder()
         assert folder is not None
         (path,) = folder.iterdir()
-        for foreign in (no.design(1.0, 3).to_json(), '{"request": "x", "design": {}}'):
+        for foreign in (no.design(1.0, 3, "worst").to_json(), '{"request": "x", "design": {}}'):
             path.write_text(foreign)
-            assert no.design(1.07, 3).mechanism.n_outputs == 3
+            assert no.design(1.07, 3, "worst").mechanism.n_outputs == 3
 
     def test_a_file_for_another_request_is_rebuilt(self) -> None:
-        no.design(1.07, 2)
+        no.design(1.07, 2, "worst")
         folder = catalog.cache_folder()
         assert folder is not None
         (small,) = folder.iterdir()
-        no.design(1.07, 3)
+        no.design(1.07, 3, "worst")
         (large,) = set(folder.iterdir()) - {small}
         large.write_bytes(small.read_bytes())
-        assert no.design(1.07, 3).mechanism.n_outputs == 3
+        assert no.design(1.07, 3, "worst").mechanism.n_outputs == 3
 
     def test_concurrent_writers_do_no_harm(self) -> None:
-        made = no.design(1.07, 2)
+        made = no.design(1.07, 2, "worst")
         folder = catalog.cache_folder()
         assert folder is not None
         (path,) = folder.iterdir()
@@ -335,12 +335,12 @@ class TestCache:
         blocked = tmp_path / "file"
         blocked.write_text("in the way")
         monkeypatch.setenv("NOUTPUT_CACHE", str(blocked))
-        assert no.design(1.07, 2).mechanism.n_outputs == 2
+        assert no.design(1.07, 2, "worst").mechanism.n_outputs == 2
 
     def test_it_can_be_turned_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("NOUTPUT_CACHE", "")
         assert catalog.cache_folder() is None
-        assert no.design(1.07, 2).mechanism.n_outputs == 2
+        assert no.design(1.07, 2, "worst").mechanism.n_outputs == 2
 
     def test_the_default_is_the_users_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("NOUTPUT_CACHE")
@@ -349,7 +349,7 @@ class TestCache:
         assert folder.name == "noutput"
 
     def test_half_written_files_are_never_seen(self) -> None:
-        no.design(1.07, 2)
+        no.design(1.07, 2, "worst")
         folder = catalog.cache_folder()
         assert folder is not None
         assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
@@ -357,13 +357,13 @@ class TestCache:
 
 def test_documents_of_the_wrong_kind_say_so() -> None:
     with pytest.raises(DocumentError, match="noutput-design"):
-        no.Design.from_json(no.design(1.0, 2).mechanism.to_json())
+        no.Design.from_json(no.design(1.0, 2, "worst").mechanism.to_json())
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1.25])
 def test_twins_tell_the_same(epsilon: float) -> None:
     """Merging them keeps the table private and unbiased, and the value."""
-    found = no.design(epsilon, 16)
+    found = no.design(epsilon, 16, "worst")
     ((first, second),) = found.twins
     table = found.mechanism
     weights = np.delete(table.weights, second, axis=1)
@@ -372,11 +372,11 @@ def test_twins_tell_the_same(epsilon: float) -> None:
     outputs[first] = (table.outputs[first] + table.outputs[second]) / 2.0
     merged = no.TableMechanism(epsilon, outputs, weights, table.knots)
     assert merged.worst_variance() == pytest.approx(found.value, rel=1e-9)
-    assert no.design(epsilon, 15).value == pytest.approx(found.value, rel=1e-4)
+    assert no.design(epsilon, 15, "worst").value == pytest.approx(found.value, rel=1e-4)
     assert no.Design(merged, found.objective, "optimal", found.value, 0, converged=True).twins == ()
 
 
 def test_no_other_tables_have_twins() -> None:
     for epsilon in catalog.TRAINED_EPSILONS:
         assert no.design(epsilon, 16, "distribution").twins == ()
-        assert no.design(epsilon, 15).twins == ()
+        assert no.design(epsilon, 15, "worst").twins == ()

@@ -12,12 +12,13 @@ from noutput.mechanisms.table import TableMechanism
 
 
 def test_names() -> None:
-    assert Objective.parse("worst") == Objective(math.inf)
+    assert Objective.parse("worst") == Objective("worst", math.inf)
     assert Objective.parse("average").r == 1.0
     assert Objective.parse(1).name == "average"
     assert Objective.parse(2.5).name == "norm 2.5"
-    assert Objective.parse("distribution") == Objective(None)
-    for objective in ("worst", "average", "distribution", 2.5):
+    assert Objective.parse("distribution") == Objective("distribution", None)
+    assert Objective.parse("balanced") == Objective("balanced", None)
+    for objective in ("balanced", "worst", "average", "distribution", 2.5):
         assert Objective.parse(Objective.parse(objective).spelling) == Objective.parse(objective)
 
 
@@ -32,7 +33,15 @@ def test_a_prior_needs_an_average() -> None:
         Objective.parse("worst", [1.0, 2.0])
     with pytest.raises(InvalidArgumentError, match="None where the objective is 'distribution'"):
         Objective.parse("distribution", [1.0, 2.0])
+    with pytest.raises(InvalidArgumentError, match="None where the objective is 'balanced'"):
+        Objective.parse("balanced", [1.0, 2.0])
     assert Objective.parse("average", [1.0, 3.0]).prior == (0.25, 0.75)
+
+
+def test_balanced_tables_are_judged_by_the_worst_case(five_outputs: TableMechanism) -> None:
+    goal = Objective.parse("balanced")
+    assert goal.variance_norm == "worst"
+    assert goal.value(five_outputs) == five_outputs.worst_variance()
 
 
 @pytest.mark.parametrize("r", [1.5, 2.0, 7.0])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import noutput as no
 from noutput.designs import catalog, distribution
-from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design
 
@@ -31,6 +31,7 @@ GRID = {
     "numerical": catalog.NUMERICAL_EPSILONS,
     "analytical": catalog.NUMERICAL_EPSILONS,
     "trained": catalog.TRAINED_EPSILONS,
+    "balanced": catalog.TRAINED_EPSILONS,
 }
 
 
@@ -85,10 +86,11 @@ def test_trained_tables_are_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         assert_as_asked(found, epsilon, 16, "distribution", "trained")
 
 
-@pytest.mark.parametrize("method", ["optimal", "numerical", "trained"])
+@pytest.mark.parametrize("method", ["optimal", "numerical", "trained", "balanced"])
 def test_no_rounded_name_finds_a_table(method: str) -> None:
-    objective = Objective.parse("distribution" if method == "trained" else "worst")
-    size = 16 if method == "trained" else 4
+    names = {"trained": "distribution", "balanced": "balanced"}
+    objective = Objective.parse(names.get(method, "worst"))
+    size = 16 if method in names else 4
     for epsilon in GRID[method]:
         for other in (epsilon * (1 - 4e-7), math.nextafter(epsilon, 0.0), epsilon * (1 + 4e-7)):
             assert catalog.shipped(other, size, objective, method) is None
@@ -103,15 +105,15 @@ def test_a_norm_close_to_the_average_is_no_average() -> None:
 @pytest.mark.parametrize("method", ["optimal", "numerical"])
 def test_a_cached_design_of_another_size_is_made_again(method: str) -> None:
     """A file that has the right request and the wrong design."""
-    small = no.design(1.07, 2, method=method)  # type: ignore[arg-type]
-    large = no.design(1.07, 4, method=method)  # type: ignore[arg-type]
+    small = no.design(1.07, 2, "worst", method)  # type: ignore[arg-type]
+    large = no.design(1.07, 4, "worst", method)  # type: ignore[arg-type]
     folder = catalog.cache_folder()
     assert folder is not None
     for path in folder.iterdir():
         stored = json.loads(path.read_text())
         stored["design"] = json.loads((small if stored["design"] else large).to_json())
         path.write_text(json.dumps(stored))
-    assert no.design(1.07, 4, method=method).mechanism.n_outputs == 4  # type: ignore[arg-type]
+    assert no.design(1.07, 4, "worst", method).mechanism.n_outputs == 4  # type: ignore[arg-type]
 
 
 def test_two_epsilons_of_one_name_are_not_written(tmp_path: Path) -> None:

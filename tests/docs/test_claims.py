@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import noutput as no
+from noutput.designs import catalog
 from tests.docs.blocks import ROOT, pages
 
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages()}
@@ -40,7 +41,7 @@ def test_the_bits_of_others(row: str, name: str) -> None:
 
 
 def test_our_variances_and_their_limit() -> None:
-    designs = [no.design(epsilon, 16) for epsilon in EPSILONS]
+    designs = [no.design(epsilon, 16, "worst") for epsilon in EPSILONS]
     np.testing.assert_allclose(figures("16 outputs"), [d.value for d in designs], rtol=1e-3)
     bounds = [d.lower_bound for d in designs]
     np.testing.assert_allclose(figures("lower bound"), np.array(bounds, float), rtol=1e-3)
@@ -130,12 +131,12 @@ def test_names_of_the_notation_are_in_the_code() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_bits_of_a_report(page: str) -> None:
     text = re.sub(r"\s+", " ", TEXTS[page])
-    ((mean, distribution),) = re.findall(
-        r"a few bits \((\d) for the mean, (\d) for the distribution\)", text
+    ((least, most, mean),) = re.findall(
+        r"a few bits \((\d) or (\d) by default, (\d) for the mean alone\)", text
     )
-    assert (no.design(1.0).mechanism.n_outputs - 1).bit_length() == int(mean)
-    trained = no.design(1.0, objective="distribution").mechanism
-    assert (trained.n_outputs - 1).bit_length() == int(distribution)
+    bits = {no.design(epsilon).mechanism.bits for epsilon in catalog.TRAINED_EPSILONS}
+    assert bits == {int(least), int(most)}
+    assert no.design(1.0, objective="worst").mechanism.bits == int(mean)
 
 
 def test_the_readme_fits_a_screen() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
-from noutput.estimate import methods
+from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.mechanisms.table import TableMechanism
 from tests.estimate.samples import SHAPES, Array, campaigns, population, reference_em, sixteen
@@ -20,7 +20,7 @@ def tally_of(table: TableMechanism, shape: str, people: int = 20_000, seed: int 
     return no.Tally(table.fingerprint, tuple(campaigns(table, shape, people, 1, rng)[0].tolist()))
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_finds_the_distribution(shape: str, method: str) -> None:
     table = sixteen(3.0)
@@ -35,11 +35,12 @@ def test_finds_the_distribution(shape: str, method: str) -> None:
 def test_auto_is_a_hundredth_of_a_report() -> None:
     table = sixteen(1.0)
     tally = tally_of(table, "skewed", 5_000)
-    auto = no.estimate_distribution(table, tally)
-    fixed = no.estimate_distribution(table, tally, tolerance=0.01 / 5_000)
+    auto = no.estimate_distribution(table, tally, method="em")
+    fixed = no.estimate_distribution(table, tally, method="em", tolerance=0.01 / 5_000)
     assert auto.tolerance == "auto"
     assert np.array_equal(auto.probabilities, fixed.probabilities)
-    assert no.estimate_distribution(table, tally, tolerance=1e-5).iterations < auto.iterations
+    paper = no.estimate_distribution(table, tally, method="em", tolerance=1e-5)
+    assert paper.iterations < auto.iterations
 
 
 def test_the_likelihood_is_of_all_reports() -> None:
@@ -55,13 +56,13 @@ def test_the_likelihood_is_of_all_reports() -> None:
 def test_agrees_with_plain_em() -> None:
     table = sixteen(1.0)
     tally = tally_of(table, "two-humped", 1_000)
-    found = no.estimate_distribution(table, tally, bins=16, tolerance=1e-4)
+    found = no.estimate_distribution(table, tally, bins=16, method="em", tolerance=1e-4)
     shares = np.array(tally.counts) / 1_000
     plain = reference_em(shares, table.transition(16), found.iterations)
     assert np.abs(found.probabilities - plain).max() < 1e-10
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_stack_equals_one_by_one(method: str) -> None:
     table = sixteen(1.0)
     tallies = [tally_of(table, shape, 3_000, seed) for shape in SHAPES for seed in range(3)]
@@ -112,7 +113,7 @@ def test_samples_follow_the_histogram(rng: np.random.Generator) -> None:
     assert found.sample(0, rng).shape == (0,)
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_intervals_are_reproducible_and_in_order(method: str) -> None:
     table = sixteen(1.0)
     found = no.estimate_distribution(table, tally_of(table, "one-sided"), method=method)
@@ -141,7 +142,7 @@ def test_intervals_of_the_middle_cover(method: str, least: float) -> None:
     assert hits / 40 >= least
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_ends_are_values_that_are_possible(method: str, five_outputs: TableMechanism) -> None:
     """Few people, all at the upper bound: the bootstrap alone would pass beyond it."""
     bounds = no.Interval(0, 10)
@@ -177,7 +178,7 @@ class Certain:
         return np.array([-1.0, 1.0])
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_impossible_outputs_are_harmless_until_counted(method: str) -> None:
     channel: Any = Certain()
     found = no.estimate_distribution(channel, no.Tally("certain", (70, 0, 30)), method=method)
@@ -190,7 +191,7 @@ def test_impossible_outputs_are_harmless_until_counted(method: str) -> None:
         no.estimate_distribution(channel, no.Tally("certain", (70, 1, 30)), method=method)
 
 
-@pytest.mark.parametrize("method", methods.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("counts", [(1, 0, 0, 0, 0), (0, 0, 5, 0, 0), (10**30, 0, 0, 0, 10**30)])
 def test_extreme_counts_never_give_nan(
     five_outputs: TableMechanism, counts: tuple[int, ...], method: str
@@ -203,7 +204,7 @@ def test_extreme_counts_never_give_nan(
 
 def test_two_outputs_leave_much_open() -> None:
     table = window_table(1.0, 2, 2, 0.5)
-    for method in methods.METHODS:
+    for method in METHODS:
         found = no.estimate_distribution(
             table, no.Tally(table.fingerprint, (400, 600)), method=method
         )
@@ -217,9 +218,9 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
         {"bins": 1},
         {"bins": 1.5},
         {"method": "best"},
-        {"tolerance": 0.0},
-        {"tolerance": "fast"},
-        {"method": "gp", "tolerance": 1e-5},
+        {"method": "em", "tolerance": 0.0},
+        {"method": "em", "tolerance": "fast"},
+        {"tolerance": 1e-5},
     ]
     for arguments in wrong:
         with pytest.raises(InvalidArgumentError):
@@ -249,6 +250,20 @@ def test_estimates_cannot_be_changed(five_outputs: TableMechanism) -> None:
         found.probabilities[0] = 1.0
     with pytest.raises(AttributeError):
         found.method = "gp"  # type: ignore[misc]
+
+
+def test_there_is_one_default_method(five_outputs: TableMechanism) -> None:
+    """Of Python, the command line, the collector, frames and plans."""
+    from noutput.cli.estimate import command
+    from noutput.estimate.summary import summarize
+
+    tally = no.Tally(five_outputs.fingerprint, (30, 10, 40, 10, 50))
+    found = no.estimate_distribution(five_outputs, tally)
+    assert found.method == DEFAULT_METHOD == "gp"
+    assert no.estimate_variance(five_outputs, tally).distribution.method == DEFAULT_METHOD
+    assert summarize(five_outputs, tally, no.Interval(0, 1)).distribution.method == DEFAULT_METHOD
+    (option,) = [each for each in command.params if each.name == "method"]
+    assert option.default == DEFAULT_METHOD
 
 
 def test_likelihood_ignores_what_was_not_counted() -> None:

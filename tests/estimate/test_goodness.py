@@ -145,6 +145,18 @@ def test_the_maximum_over_a_diagonal_is_that_of_the_interior_point_method() -> N
     assert np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
 
 
+def test_simulation_ends_when_the_answer_is_settled() -> None:
+    """Honest counts take few campaigns, forged ones all of them; decisions are the same."""
+    table = sixteen(1.0)
+    honest = no.Tally.of(table, table.privatize(population("skewed"), np.random.default_rng(1)))
+    found = no.goodness_of_fit(table, honest, rng=np.random.default_rng(2))
+    assert found.replicates < 199
+    assert found.p_value >= 0.1
+    forged = no.Tally(table.fingerprint, (*[0] * 15, 1_000))
+    found = no.goodness_of_fit(table, forged, rng=np.random.default_rng(2))
+    assert (found.replicates, found.p_value) == (199, 0.005)
+
+
 def test_every_estimate_has_a_p_value() -> None:
     table = sixteen(1.0)
     honest = no.Tally.of(table, table.privatize(population("skewed"), np.random.default_rng(1)))

@@ -149,7 +149,7 @@ def test_strict_unions_by_name_are_refused_by_the_library(
 
 def test_marks_take_no_room_in_storage(tmp_path: Path) -> None:
     table = pa.table({"x": np.random.default_rng(3).uniform(-1.0, 1.0, 200_000)})
-    mechanism = design(1.0, 16).mechanism
+    mechanism = design(1.0, 16, "worst").mechanism
     reports = frames.privatize(table, "x", mechanism=mechanism, bounds=(-1, 1))
     pq.write_table(reports.replace_schema_metadata(None), tmp_path / "reports.parquet")
     assert (tmp_path / "reports.parquet").stat().st_size < 0.51 * 200_000

@@ -38,6 +38,16 @@ def test_draws_agree_with_the_vectors() -> None:
         assert ready[case["table"]].draw(case["x"], int(case["word"], 16)) == case["output"]
 
 
+def test_draws_of_a_large_table_agree_with_the_vectors() -> None:
+    """A table of the default size: 128 outputs and 128 knots."""
+    found = vectors("balanced")
+    table = CertifiedTable.from_document(found["campaign"]["table"])
+    assert (table.n_outputs, len(table.knots), table.bits) == (128, 128, 7)
+    assert max(case["output"] for case in found["draws"]) > 100
+    for case in found["draws"]:
+        assert table.draw(case["x"], int(case["word"], 16)) == case["output"]
+
+
 def test_the_exponential_agrees_with_the_vectors() -> None:
     for case in vectors("exponential")["cases"]:
         assert exact.exponential_floor(case["epsilon"]) == int(case["floor"])

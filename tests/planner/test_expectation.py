@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import noutput as no
 from noutput.designs.paper import analytical
+from noutput.estimate.mean_scores import scores_for
 from noutput.mechanisms.quantize import quantize
 from noutput.planner.expectation import SHAPES, expect, histogram_variance
 from tests.tables import tables, window_table
@@ -66,9 +67,27 @@ def test_no_distribution_is_worse_than_the_worst(
     x = np.linspace(-1.0, 1.0, len(share))
     worst = expect(mechanism, 2, no.Interval(-1, 1), np.ones(2) / 2).worst_standard_error
     chances = share @ mechanism.probabilities(x)
-    mean = chances @ mechanism.outputs
-    variance = chances @ (mechanism.outputs - mean) ** 2
+    variance = scores_for(mechanism, 2).variance(chances)
     assert variance / 2.0 <= worst**2 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("people", [500, 20_000, 10**6])
+def test_the_plan_for_a_distribution_is_what_the_estimate_will_say(people: int) -> None:
+    bounds, prior = no.Interval(0, 180), SHAPES["skewed"]
+    mechanism = no.design(2.0, 64, objective="distribution").mechanism
+    plan = expect(mechanism, people, bounds, prior)
+    chances = prior @ mechanism.transition(len(prior))
+    counts = np.random.default_rng(3).multinomial(people, chances / chances.sum())
+    found = no.estimate_mean(
+        mechanism, no.Tally(mechanism.fingerprint, tuple(counts.tolist())), bounds
+    )
+    assert (plan.mean_method, plan.bias_bound) == (found.method, found.bias_bound)
+    assert plan.half_width == pytest.approx(found.half_width(), rel=0.1)
+    assert plan.half_width <= plan.worst_half_width
+    assert plan.people_for(plan.half_width) == pytest.approx(people, abs=1)
+    assert expect(mechanism, plan.people_for(1.0), bounds, prior).half_width == pytest.approx(
+        1.0, rel=0.01
+    )
 
 
 def test_some_two_numbers_are_the_worst() -> None:

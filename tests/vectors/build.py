@@ -16,7 +16,12 @@ from noutput.campaign import Campaign, CertifiedTable, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.mechanisms import exact
-from tests.campaign.examples import SHAPES, example_campaigns, example_table
+from tests.campaign.examples import (
+    SHAPES,
+    balanced_campaign,
+    example_campaigns,
+    example_table,
+)
 from tests.campaign.mutations import lying_pairs, malformed_tables
 from tests.campaign.spellings import spellings
 
@@ -102,11 +107,17 @@ def units(rng: random.Random) -> list[Document]:
     return result
 
 
-def wire_vectors() -> Document:
-    campaign = example_campaigns()[1]
+def wire_vectors(campaign: Campaign) -> Document:
+    """Return reports on all attributes with small and large outputs, and their encodings."""
     names = list(campaign.attribute_indexes)
+    outputs = campaign.table.n_outputs
     reports = [
-        Report(campaign.fingerprint, names[i % 3], (5 * i) % 16, id=f"{(7 * i + 3) << 90:032x}")
+        Report(
+            campaign.fingerprint,
+            names[i % len(names)],
+            (5 * i * (outputs // 16)) % outputs,
+            id=f"{(7 * i + 3) << 90:032x}",
+        )
         for i in range(5)
     ]
     bodies = [
@@ -119,6 +130,18 @@ def wire_vectors() -> Document:
         for r in reports
     ]
     return {"campaign": json.loads(campaign.to_json()), "reports": entries, "bodies": bodies}
+
+
+def balanced_vectors(rng: random.Random) -> Document:
+    """Return a campaign of the default size, draws of its table, and reports on the wire."""
+    campaign = balanced_campaign()
+    table = campaign.table
+    cases = [
+        {"x": x, "word": f"{word:016x}", "output": table.draw(x, word)}
+        for x in (-1.0, 1.0, 0.0, *rng.sample(table.knots, 5), *(rng.uniform(-1, 1) for _ in "123"))
+        for word in _words(rng, table)
+    ]
+    return wire_vectors(campaign) | {"draws": cases}
 
 
 def write(name: str, content: Document) -> None:
@@ -142,8 +165,9 @@ def main() -> None:
     good = [{"fingerprint": each.fingerprint, "text": each.to_json()} for each in campaigns]
     bad = changed_campaigns(campaigns[0])
     write("campaigns.json", {"good": good, "bad": bad, "units": units(rng)})
-    write("wire.json", wire_vectors())
+    write("wire.json", wire_vectors(campaigns[1]))
     write("documents.json", {"documents": spellings(campaigns[0])})
+    write("balanced.json", balanced_vectors(rng))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,18 @@ test("the same word gives the same output", () => {
   }
 });
 
+test("a table of the default size is read, and draws the same", async () => {
+  const { campaign, draws } = vectors("balanced");
+  const { table, goal } = await readCampaign(JSON.stringify(campaign));
+  assert.equal(goal, "balanced");
+  assert.equal(table.outputs.length, 128);
+  assert.ok(draws.some(({ output }) => output > 100));
+  for (const { x, word, output } of draws) {
+    const [upper, lower] = [word.slice(0, 8), word.slice(8)].map((half) => parseInt(half, 16));
+    assert.equal(draw(table, x, upper, lower), output, `${x} ${word}`);
+  }
+});
+
 test("100 lying tables are refused, by whatever amount they lie", async () => {
   const { lying } = vectors("tables");
   assert.equal(lying.length, 100);

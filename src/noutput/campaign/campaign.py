@@ -27,7 +27,7 @@ __all__ = ["FORMAT", "GOALS", "MAX_ATTRIBUTES", "VERSION", "Campaign"]
 
 FORMAT = "noutput-campaign"
 VERSION = 1
-GOALS = ("mean", "distribution")
+GOALS = ("balanced", "mean", "distribution")
 MAX_ATTRIBUTES = 64
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _KEYS = (
@@ -55,8 +55,8 @@ class Campaign:
         When reports are counted, from `opens` until just before `closes`; whole seconds.
     public : bool
         Whether anyone may read the estimates.
-    goal : "mean" or "distribution"
-        What the table was designed for.
+    goal : "balanced", "mean" or "distribution"
+        What the table was designed for; "balanced" is the mean and the distribution.
 
     Guarantees
     ----------
@@ -92,7 +92,7 @@ class Campaign:
     opens: datetime
     closes: datetime
     public: bool = False
-    goal: str = "mean"
+    goal: str = "balanced"
 
     def __post_init__(self) -> None:
         rule = "be a letter a-z or a digit and at most 63 more of a-z, 0-9 and -"

@@ -23,6 +23,8 @@ _NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes"
 _OPTIONAL = ("public", "goal", "table")
 _ATTRIBUTE_NEEDED = ("name", "lower", "upper")
 _TABLE = ("outputs", "objective", "method")
+_OBJECTIVES = {"balanced": "balanced", "mean": "worst", "distribution": "distribution"}
+_PAPER_METHODS = ("numerical", "analytical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,10 @@ class CampaignDraft:
     ... upper = 180
     ...
     ... [table]
-    ... outputs = 4
+    ... outputs = 32
     ... ''')
-    >>> draft.design
-    {'epsilon': 1.0, 'n_outputs': 4}
+    >>> draft.design, draft.parts["goal"]
+    ({'epsilon': 1.0, 'objective': 'balanced', 'n_outputs': 32}, 'balanced')
     """
 
     parts: dict[str, Any]
@@ -70,8 +72,12 @@ class CampaignDraft:
         except tomllib.TOMLDecodeError as error:
             raise DocumentError("file", "be TOML", str(error)) from None
         _check_keys("", found, _NEEDED, _OPTIONAL)
-        design = {"epsilon": _checks.positive("epsilon", found.pop("epsilon"))}
-        design |= _read_table(found.pop("table", {}), found.get("goal"))
+        design: dict[str, Any] = {"epsilon": _checks.positive("epsilon", found.pop("epsilon"))}
+        table = _read_table(found.pop("table", {}))
+        found.setdefault("goal", _goal(table))
+        if found["goal"] in _OBJECTIVES:  # `Campaign` refuses others
+            design |= {"objective": _objective(found["goal"], table.pop("objective", None))}
+        design |= table
         for name in ("opens", "closes"):
             if not isinstance(found[name], datetime) or found[name].tzinfo is None:
                 rule = "be an instant with a time zone, such as 2026-03-01T00:00:00Z"
@@ -98,16 +104,31 @@ def _read_attributes(value: object) -> tuple[Attribute, ...]:
     return tuple(result)
 
 
-def _read_table(value: object, goal: object) -> dict[str, Any]:
+def _read_table(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DocumentError("table", "be a table, headed [table]", value)
     _check_keys("table.", value, (), _TABLE)
     result = dict(value)
     if "outputs" in result:
         result["n_outputs"] = _checks.whole("table.outputs", result.pop("outputs"), 2, 256)
-    if goal == "distribution":
-        result.setdefault("objective", "distribution")
     return result
+
+
+def _goal(table: dict[str, Any]) -> str:
+    """Return the goal that a table is for where the draft names none: "balanced" for any other."""
+    objective = table.get("objective")
+    if objective is None:
+        return "mean" if table.get("method") in _PAPER_METHODS else "balanced"
+    return objective if objective in ("balanced", "distribution") else "mean"
+
+
+def _objective(goal: str, objective: object) -> object:
+    """Return the objective of a table for a goal; refuse one that serves another goal."""
+    if objective is None:
+        return _OBJECTIVES[goal]
+    if _goal({"objective": objective}) != goal:
+        raise DocumentError("table.objective", f"serve the goal {goal!r}", objective)
+    return objective
 
 
 def _check_keys(

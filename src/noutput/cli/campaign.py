@@ -13,10 +13,12 @@ from noutput.cli.campaign_store import (
     export_command,
     import_command,
 )
+from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import check_target
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
+    from noutput.designs.result import Design
 
 __all__ = ["command"]
 
@@ -37,8 +39,9 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     """Design the table of a campaign, certify it, and write the campaign as JSON.
 
     FILE is a small TOML file with id, title, question, epsilon, opens, closes and
-    [[attributes]] (name, unit, lower, upper); a [table] with outputs, objective and method is
-    optional.
+    [[attributes]] (name, unit, lower, upper). The goal "balanced" (the default) has a table for
+    the mean and the distribution, "mean" and "distribution" one for either alone; a [table] with
+    outputs, objective and method is optional.
     """
     import noutput
     from noutput.campaign.draft import CampaignDraft
@@ -52,7 +55,8 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
         wrong = f"byte {error.object[error.start]:#x} at place {error.start}"
         raise DocumentError("file", "be UTF-8", wrong) from None
     draft = CampaignDraft.from_toml(text)
-    found = noutput.design(**draft.design)
+    with delayed_progress("Designing") as progress:
+        found = noutput.design(**draft.design, progress=progress)
     campaign = draft.campaign(found.mechanism.plain)
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
@@ -61,11 +65,12 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
             "give another --output, or --force."
         )
     target.write_text(document, encoding="utf-8")
-    _show(campaign, target)
+    _show(campaign, found, target)
 
 
-def _show(campaign: Campaign, target: Path) -> None:
+def _show(campaign: Campaign, found: Design, target: Path) -> None:
     from noutput.campaign.text import format_instant
+    from noutput.cli.quality import worst_case
 
     table = campaign.table
     asked = ", ".join(
@@ -78,6 +83,7 @@ def _show(campaign: Campaign, target: Path) -> None:
         f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}\n"
         f"  a report     {table.n_outputs} outputs, {table.bits} bits; epsilon {table.epsilon!r}, "
         f"certified loss {table.privacy_loss()!r}\n"
+        f"  table        {campaign.goal}; worst-case variance {worst_case(found.mechanism)}\n"
         f"  fingerprint  {campaign.fingerprint}"
     )
 

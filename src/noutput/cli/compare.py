@@ -24,6 +24,7 @@ _DRAWN = (
     "hybrid", "square-wave",
 )  # fmt: skip
 _NOT_FOR_MEANS = "n-output-distribution"
+_TRAINED = "n-output-balanced"  # for minutes, where no table is ready
 
 
 @click.command(name="compare")
@@ -70,6 +71,15 @@ def _make(name: str, epsilon: float, outputs: int | None) -> Mechanism | None:
         return None
 
 
+def _is_ready(epsilon: float, outputs: int | None) -> bool:
+    """Say whether a balanced table need not be trained first."""
+    from noutput.designs import catalog
+    from noutput.designs.objective import Objective
+
+    goal = Objective.parse("balanced")
+    return catalog.find(epsilon, outputs, goal, catalog.method_for(goal)) is not None
+
+
 def _unbiased(mechanism: Mechanism) -> bool:
     """Tell reports of numbers from reports of bins, whose mean is the middle of the bin."""
     return abs(float(mechanism.mean(0.3)) - 0.3) < 1e-9
@@ -84,7 +94,11 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     from noutput.designs.catalog import lower_bound
 
     bound = lower_bound(epsilon)
-    wanted = names or tuple(name for name in no.MECHANISMS if name != _NOT_FOR_MEANS)
+    wanted = names or tuple(
+        name
+        for name in no.MECHANISMS
+        if name != _NOT_FOR_MEANS and (name != _TRAINED or _is_ready(epsilon, outputs))
+    )
     with delayed_progress("Comparing") as progress:
         made: dict[str, Mechanism | None] = {}
         for place, name in enumerate(wanted):

@@ -72,7 +72,7 @@ def command(
     minutes = no.Interval(0, _LONGEST)
     truth = np.clip(rng.lognormal(3.3, 0.65, people), minutes.lower, minutes.upper)
     with delayed_progress("Designing") as progress:
-        mechanism = no.design(epsilon, 16, progress=progress).mechanism
+        mechanism = no.design(epsilon, progress=progress).mechanism
     with (
         _ended_by_signals(),
         tempfile.TemporaryDirectory(prefix="noutput-demo-") as folder,

@@ -12,8 +12,9 @@ from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars
-from noutput.cli.summary import document, forged_text, named_figures
+from noutput.cli.summary import bias_text, document, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
+from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     from noutput.estimate.summary import Summary
@@ -30,7 +31,7 @@ __all__ = ["command"]
     help="Column to estimate; repeat for more [default: all that were privatized].",
 )  # fmt: skip
 @click.option(
-    "--method", type=click.Choice(["gp", "em", "ems", "mle"]), default="gp", show_default=True,
+    "--method", type=click.Choice(METHODS), default=DEFAULT_METHOD, show_default=True,
     help="Method that estimates the distribution.",
 )  # fmt: skip
 @click.option(
@@ -152,6 +153,8 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
             f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
             f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
         )
+    if note := bias_text(summary):
+        click.echo(note)
     if not bounds.lower <= summary.mean.value <= bounds.upper:
         click.echo(
             "Note: the mean's estimate lies outside the bounds, as chance has it with few reports: "

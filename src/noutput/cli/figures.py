@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def draw_design(design: Design, path: Path) -> None:
     """Draw a design in three panels.
 
     The probabilities of the reports over x and those of one input are the paper's Figure 1; the
-    third panel shows the design between other privacy losses and the lower bound. A design for
-    distributions has a figure of its own.
+    third panel shows the design between other privacy losses and the lower bound. A balanced
+    design and one for distributions have a figure of their own.
     """
-    if design.objective.name == "distribution":
+    if design.objective.name in ("balanced", "distribution"):
         from noutput.cli.windows_figure import draw_windows
 
         draw_windows(design, path)
@@ -79,7 +79,8 @@ def _draw_limit(axes: Axes, design: Design) -> None:
     from noutput.designs import catalog
 
     size = max(n for n in catalog.SIZES if n <= max(design.mechanism.n_outputs, 2))
-    near = [catalog.shipped(e, size, Objective(design.objective.r)) for e in catalog.EPSILONS]
+    norm = replace(design.objective, prior=None)
+    near = [catalog.shipped(e, size, norm) for e in catalog.EPSILONS]
     known = [other for other in near if other is not None]
     epsilons = [other.mechanism.epsilon for other in known]
     axes.plot(epsilons, [other.value for other in known], color="#3b528b", lw=1.8)

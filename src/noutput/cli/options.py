@@ -17,12 +17,15 @@ database = click.option(
     help="A SQLite file, or postgresql://user@host/name.",
 )  # fmt: skip
 outputs = click.option(
-    "--outputs", type=int, default=16, show_default=True, help="Number of different reports."
-)
+    "--outputs", type=int,
+    help="Number of different reports [default: 128 or 64 for balanced, 64 for distribution, "
+    "else the best up to 16].",
+)  # fmt: skip
 objective = click.option(
-    "--objective", type=click.Choice(["worst", "average", "distribution"]), default="worst",
-    show_default=True,
-    help="What the design minimizes: a variance, or the error of the distribution.",
+    "--objective", type=click.Choice(["balanced", "worst", "average", "distribution"]),
+    default="balanced", show_default=True,
+    help="What the table is for: the mean and the distribution (balanced), the mean alone (its "
+    "worst-case or average variance), or the distribution alone.",
 )  # fmt: skip
 
 

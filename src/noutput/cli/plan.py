@@ -51,7 +51,7 @@ def command(
     lower: float,
     upper: float,
     prior: list[float] | None,
-    outputs: int,
+    outputs: int | None,
     objective: str,
     as_json: bool,
 ) -> None:
@@ -96,6 +96,8 @@ def _facts(found: Plan) -> dict[str, object]:
         "worst_standard_error": found.worst_standard_error,
         "worst_half_width": found.worst_half_width,
         "respondents_error": found.respondents_error,
+        "mean_method": found.mean_method,
+        "bias_bound": found.bias_bound,
         "wasserstein_error": found.wasserstein_error,
         "wasserstein_errors": dict(found.wasserstein_errors),
         "fingerprint": found.mechanism.fingerprint,
@@ -106,12 +108,15 @@ def _show(found: Plan, prior: list[float] | None) -> None:
     bounds = found.bounds
     assumed = "spread evenly" if prior is None else "distributed as the prior"
     shapes = ", ".join(f"{name} {show(error)}" for name, error in found.wasserstein_errors)
+    errors = f"standard error {show(found.standard_error, digits=3)}"
+    if found.bias_bound:
+        errors += f", bias at most {show(found.bias_bound)}"
     click.echo(
         f"{found.people:,} people, epsilon = {found.epsilon:g}, "
         f"values from {bounds.lower:g} to {bounds.upper:g}\n"
         "\n"
         f"Mean           within {show(found.half_width, digits=3)} in 95% of campaigns "
-        f"(standard error {show(found.standard_error, digits=3)})\n"
+        f"({errors})\n"
         f"               if values are {assumed}; "
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"

@@ -67,7 +67,7 @@ def command(
     lowers: tuple[float, ...],
     uppers: tuple[float, ...],
     epsilon: float | None,
-    outputs: int,
+    outputs: int | None,
     objective: str,
     table_path: Path | None,
     target: str,
@@ -123,7 +123,7 @@ def _bounds(
 
 def _mechanism(
     epsilon: float | None,
-    outputs: int,
+    outputs: int | None,
     objective: str,
     table_path: Path | None,
     progress: Progress,

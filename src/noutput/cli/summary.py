@@ -9,7 +9,7 @@ from noutput._numbers import show
 if TYPE_CHECKING:
     from noutput.estimate.summary import Figure, Summary
 
-__all__ = ["QUARTILES", "document", "forged_text", "named_figures"]
+__all__ = ["QUARTILES", "bias_text", "document", "forged_text", "named_figures"]
 
 QUARTILES = {"Lower quartile": 0.25, "Median": 0.5, "Upper quartile": 0.75}
 
@@ -35,6 +35,17 @@ def forged_text(found: Summary) -> str:
     return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(found.forgery)}"
 
 
+def bias_text(found: Summary) -> str:
+    """Return a note on the bias of the mean; empty where its estimate is unbiased."""
+    bias = found.mean_estimate.bias_bound
+    if not bias:
+        return ""
+    return (
+        "Note: the mean's estimate is nearly unbiased: on average it is off by at most "
+        f"{show(bias)}, whatever the values are. Its interval allows for that."
+    )
+
+
 def document(found: Summary) -> dict[str, object]:
     """Return everything as plain JSON."""
     mean, distribution = found.mean_estimate, found.distribution
@@ -46,6 +57,8 @@ def document(found: Summary) -> dict[str, object]:
         "mean": {
             **found.mean.to_dict(),
             "standard_error": mean.standard_error,
+            "method": mean.method,
+            "bias_bound": mean.bias_bound,
             "guaranteed_interval": mean.interval(found.level, kind="guaranteed"),
             "respondents_interval": mean.interval(found.level, of="respondents"),
         },

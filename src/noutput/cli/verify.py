@@ -39,8 +39,9 @@ def command(file: Path) -> None:
         f"fingerprint {mechanism.fingerprint}"
     )
     if design is not None and design.bound is not None:
-        kind = "worst-case" if design.objective.name == "worst" else "average"
+        from noutput.cli.quality import limited_variance
+
         click.echo(
-            f"Proven: no unbiased mechanism with this epsilon has a {kind} variance below "
+            f"Proven: no unbiased mechanism with this epsilon has {limited_variance(design)} below "
             f"{design.bound.value!r}; this table has {design.value!r}, {design.gap:.3%} more."
         )

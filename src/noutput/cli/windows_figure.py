@@ -1,4 +1,4 @@
-"""The figure of a design for distributions: which inputs every report points at."""
+"""The figure of a balanced design or one for distributions: which inputs a report points at."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.cli.figures import new_figure, save_figure
+from noutput.cli.quality import worst_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +37,12 @@ def draw_windows(design: Design, path: Path) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[1.1, 1.0])
     _draw_map(left, ratios)
     _draw_columns(right, ratios, mechanism.epsilon)
+    balanced = design.objective.name == "balanced"
+    use = "means and distributions" if balanced else "distributions"
+    facts = f"worst-case variance {worst_case(mechanism)}\n" if balanced else ""
     figure.suptitle(
-        f"{mechanism.n_outputs} outputs for distributions, $\\epsilon$ = {mechanism.epsilon:g}, "
-        f"Wasserstein error {design.value:.3g} with 5,000 people"
+        f"{mechanism.n_outputs} outputs for {use}, $\\epsilon$ = {mechanism.epsilon:g}, "
+        f"{facts}Wasserstein error {design.wasserstein_error:.3g} with 5,000 people"
     )
     save_figure(figure, path)
 
@@ -58,7 +62,7 @@ def _draw_map(axes: Axes, ratios: NDArray[np.float64]) -> None:
     )  # fmt: skip
     axes.figure.colorbar(image, ax=axes, label="how much likelier than at its least likely input")
     axes.set(xlabel="input x", ylabel="reports, by the middle of their windows")
-    axes.set_title("Every report is a window on the inputs", fontsize=10)
+    axes.set_title("Every report points at some inputs", fontsize=10)
 
 
 def _draw_columns(axes: Axes, ratios: NDArray[np.float64], epsilon: float) -> None:

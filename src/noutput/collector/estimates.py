@@ -60,8 +60,13 @@ class AttributeEstimates:
     """What the reports on one attribute say; no summary where there are fewer than two."""
 
     attribute: Attribute
-    reports: int
+    tally: Tally
     summary: Summary | None
+
+    @property
+    def reports(self) -> int:
+        """The number of reports on the attribute."""
+        return self.tally.total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +186,7 @@ def _compute(
         wanted = place in (None, index) and tally.total >= _FEWEST
         known = _summaries(entry, each, tally, bins) if wanted else {}
         for level, attributes in found.items():
-            attributes.append(AttributeEstimates(each, tally.total, known.get(level)))
+            attributes.append(AttributeEstimates(each, tally, known.get(level)))
     if place is not None:
         return CampaignEstimates(found[PAGE_LEVEL], {})
     more = {"as_of": format_instant(now), "state": entry.state(now)}
@@ -237,6 +242,8 @@ def _summary_document(found: Summary | None) -> dict[str, Any]:
             "value": mean.value,
             "standard_error": found.mean_estimate.standard_error,
             "interval": [mean.low, mean.high],
+            "method": found.mean_estimate.method,
+            "bias_bound": found.mean_estimate.bias_bound,
         },
         "variance": found.variance.to_dict(),
         "quantiles": [

@@ -39,6 +39,7 @@ __all__ = [
     "TRAINED_SIZES",
     "cache_folder",
     "cached",
+    "default_size",
     "find",
     "keep",
     "lower_bound",
@@ -46,6 +47,7 @@ __all__ = [
     "nearest",
     "shipped",
     "smallest",
+    "trained_sizes",
     "write",
 ]
 
@@ -54,9 +56,13 @@ NUMERICAL_EPSILONS = (0.1, *(k / 2 for k in range(1, 17)))
 """Those of the paper's figures: a numerical design takes up to a minute."""
 SIZES = tuple(range(2, 17))
 TRAINED_EPSILONS = (*(k / 4 for k in range(1, 9)), *(k / 2 for k in range(5, 13)))
+"""Those of tables for the distribution and of balanced tables, which take minutes to train."""
 TRAINED_SIZES = (16, 32, 64)
 OBJECTIVES: tuple[VarianceNorm, ...] = ("worst", "average")
 _SAME_VALUE = 1e-4
+_TRAINED_SIZE, _SMALL_EPSILON_SIZE = 64, 128
+_SMALL_EPSILON = 2.0  # below, balanced tables of 128 outputs have 1 to 2% less error than of 64
+_SHIPPED_SIZES = frozenset({*SIZES, *TRAINED_SIZES, _SMALL_EPSILON_SIZE})
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -66,7 +72,28 @@ def _member(epsilon: float, objective: str, name: object) -> str:
 
 def method_for(objective: Objective) -> str:
     """Return the method whose catalog has the best designs for an objective."""
-    return "trained" if objective.name == "distribution" else "optimal"
+    return {"distribution": "trained", "balanced": "balanced"}.get(objective.name, "optimal")
+
+
+def default_size(objective: Objective, epsilon: float) -> int | None:
+    """Return how many outputs a design has where nobody says: the one rule for it.
+
+    None for norms of the variance: the smallest number up to 16 whose value is within 0.01% of
+    the best, which the solver or the catalog finds.
+
+    Examples
+    --------
+    >>> [default_size(Objective.parse(name), 1.0) for name in ("balanced", "distribution", "worst")]
+    [128, 64, None]
+    """
+    if objective.name == "balanced" and epsilon < _SMALL_EPSILON:
+        return _SMALL_EPSILON_SIZE
+    return _TRAINED_SIZE if objective.r is None else None
+
+
+def trained_sizes(objective: Objective, epsilon: float) -> tuple[int, ...]:
+    """Return for which numbers of outputs the catalog has a trained table."""
+    return tuple(sorted({*TRAINED_SIZES, default_size(objective, epsilon) or TRAINED_SIZES[0]}))
 
 
 @cache
@@ -82,8 +109,9 @@ def shipped(
 ) -> Design | None:
     """Return a design of the catalog; its table is certified on the way.
 
-    None for `n_outputs` is the smallest design within 0.01% of the best.
+    None for `n_outputs` is what `default_size` says.
     """
+    n_outputs = n_outputs or default_size(objective, epsilon)
     archive = _archive(method)
     if archive is None or objective.prior is not None:
         return None
@@ -96,7 +124,11 @@ def shipped(
 
 
 def find(epsilon: float, n_outputs: int | None, objective: Objective, method: str) -> Design | None:
-    """Return a design that is ready: one of the catalog, or else of the cache."""
+    """Return a design that is ready: one of the catalog, or else of the cache.
+
+    None for `n_outputs` is what `default_size` says.
+    """
+    n_outputs = n_outputs or default_size(objective, epsilon)
     return shipped(epsilon, n_outputs, objective, method) or cached(
         epsilon, n_outputs, objective, method
     )
@@ -148,7 +180,8 @@ def write(designs: Iterable[Design], path: Path) -> None:
     """Write the catalog of a method; the same designs give the same bytes.
 
     Of several designs for the same privacy loss and objective, the smallest within 0.01% of
-    the best is also stored as such. The lower bound is stored once.
+    the best is also stored as such, where `default_size` leaves it to the values. The lower bound
+    is stored once.
     """
     members: dict[str, str] = {}
     groups: dict[tuple[float, str], list[Design]] = {}
@@ -162,9 +195,10 @@ def write(designs: Iterable[Design], path: Path) -> None:
         if name in members:
             raise InvalidArgumentError("designs", f"have one epsilon named {name}", epsilon)
         members[name] = document.write_proof(best.proof)
-        members[_member(epsilon, objective, "best")] = document.write(contents(best, None))
+        if default_size(best.objective, epsilon) is None:
+            members[_member(epsilon, objective, "best")] = document.write(contents(best, None))
         for size, design in sizes.items():
-            if size in SIZES or size in TRAINED_SIZES:
+            if size in _SHIPPED_SIZES:
                 text = document.write(contents(design, None))
                 members[_member(epsilon, objective, size)] = text
     with zipfile.ZipFile(path, "w") as archive:

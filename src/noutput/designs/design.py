@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from noutput.designs import catalog
 from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design, certify
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DesignError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,13 +26,12 @@ Method: TypeAlias = Literal["optimal", "numerical", "analytical"]
 _METHODS = ("optimal", "numerical", "analytical")
 _LARGEST_SEARCHED = 16
 _PAPER_RANGE = (0.001, 20.0)
-_TRAINED_SIZE = 64
 
 
 def design(
     epsilon: float,
     n_outputs: int | None = None,
-    objective: str | float = "worst",
+    objective: str | float | None = None,
     method: Method = "optimal",
     *,
     prior: ArrayLike | None = None,
@@ -42,26 +42,34 @@ def design(
     Parameters
     ----------
     epsilon : float
-        The privacy loss that a report may have.
+        The privacy loss that a report may have. Those of
+        `noutput.designs.catalog.TRAINED_EPSILONS` are ready; for others a design takes seconds, or
+        minutes where the objective is "balanced" or "distribution".
     n_outputs : int, optional
-        How many different reports there may be, from 2 to 256. None takes the smallest number up
-        to 16 whose value is within 0.01% of the best ("numerical": that of the optimal design for
-        the worst case at the nearest epsilon of the catalog, whatever the objective is;
-        "analytical": the best). For distributions from 8 on, and None is 64. Designs of the paper
-        ("numerical" and "analytical") with an odd number have one output less where that in the
-        middle would never be reported. All others have as many as asked for, some of which may
-        tell the same: see `Design.twins`.
-    objective : "worst", "average", "distribution" or a number r >= 1
-        The norm of the variance over the inputs that is minimized; numbers need the method
-        "numerical". "distribution" is no norm, but the Wasserstein error of the estimated
-        distribution: see `noutput.designs.distribution`.
+        How many different reports there may be, from 2 to 256. None is 128 where the objective is
+        "balanced" (64 from epsilon 2 on), 64 for "distribution", and otherwise the smallest number
+        up to 16 whose value is within 0.01% of the best ("numerical": that of the optimal design
+        for the worst case at the nearest epsilon of the catalog, whatever the objective is;
+        "analytical": the best). Balanced tables and those for the distribution need a few outputs:
+        an error names the least number. Designs of the paper ("numerical" and "analytical") with
+        an odd number have one output less where that in the middle would never be reported. All
+        others have as many as asked for, some of which may tell the same: see `Design.twins`.
+    objective : "balanced", "worst", "average", "distribution" or a number r >= 1
+        What is minimized. "balanced" serves the mean and the distribution with one table: among
+        tables whose worst-case variance is at most 10% above the lower bound, the least
+        Wasserstein error of the estimated distribution (see `noutput.designs.balanced`). "worst",
+        "average" and numbers are norms of the variance over the inputs; numbers need the method
+        "numerical". "distribution" is the Wasserstein error alone, at any variance: see
+        `noutput.designs.distribution`. None is "balanced" where the method is "optimal", and
+        "worst" for the methods of the paper. (`Design.value` of a balanced design is its worst-case
+        variance, `Design.wasserstein_error` its error.)
     method : "optimal", "numerical" or "analytical"
         The best table with any knots; the paper's nonlinear program; the paper's closed form
-        (worst case only). Tables for distributions are always trained by gradients: leave the
-        default.
+        (worst case only). Balanced tables and those for the distribution are always trained by
+        gradients, which takes minutes for an epsilon outside the catalog: leave the default.
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
-        objective is not "worst". Uniform if not given.
+        objective is a norm other than "worst". Uniform if not given.
     progress : callable, optional
         Called with the share of the work that is done, from 0 to 1.
 
@@ -84,13 +92,18 @@ def design(
     Examples
     --------
     >>> import noutput as no
-    >>> d = no.design(epsilon=1.0, n_outputs=16)
+    >>> d = no.design(epsilon=1.0)  # for the mean and the distribution
+    >>> d.mechanism.bits, d.gap < 0.10
+    (7, True)
+    >>> d = no.design(epsilon=1.0, n_outputs=16, objective="worst")  # for the mean alone
     >>> round(d.value, 3), round(d.lower_bound, 3), d.gap < 0.0015
     (3.993, 3.991, True)
     """
     epsilon = _checks.positive("epsilon", epsilon)
-    goal = Objective.parse(objective, prior)
     _checks.choice("method", method, _METHODS)
+    if objective is None:
+        objective = "balanced" if method == "optimal" else "worst"
+    goal = Objective.parse(objective, prior)
     if n_outputs is not None:
         n_outputs = _checks.whole("n_outputs", n_outputs, 2, 256)
     lowest, highest = EPSILON_RANGE if method == "optimal" else _PAPER_RANGE
@@ -100,7 +113,7 @@ def design(
     kind = _kind(goal, method)
     if kind == "analytical":
         return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
-    size = _trained_size(n_outputs) if kind == "trained" else n_outputs
+    size = n_outputs or catalog.default_size(goal, epsilon)
     report = progress or (lambda _share: None)
     found = catalog.find(epsilon, size, goal, kind)
     if found is None:
@@ -114,7 +127,7 @@ def _kind(goal: Objective, method: Method) -> str:
     """Return the method that a design will have; refuse one that does not know the objective."""
     if goal.r is None:
         if method != "optimal":
-            rule = "be left at its default where the objective is 'distribution'"
+            rule = f"be left at its default where the objective is {goal.name!r}"
             raise InvalidArgumentError("method", rule, method)
         return catalog.method_for(goal)
     if method == "analytical" and goal.name != "worst":
@@ -124,12 +137,6 @@ def _kind(goal: Objective, method: Method) -> str:
         rule = "be 'worst' or 'average' where the method is 'optimal'"
         raise InvalidArgumentError("objective", rule, goal.spelling)
     return method
-
-
-def _trained_size(n_outputs: int | None) -> int:
-    from noutput.designs import distribution
-
-    return _checks.whole("n_outputs", n_outputs or _TRAINED_SIZE, *distribution.SIZES)
 
 
 def _analytical(epsilon: float, n_outputs: int | None) -> Solution:
@@ -164,7 +171,7 @@ def _optimal(
 
     norm = goal.variance_norm or "worst"
     if n_outputs is not None:
-        near = catalog.nearest(epsilon, n_outputs, Objective(goal.r))
+        near = catalog.nearest(epsilon, n_outputs, replace(goal, prior=None))
         start = None if near is None else near.mechanism.outputs
         return optimize(epsilon, n_outputs, norm, goal.weights, start=start, progress=progress)
     solutions = optimize_sizes(epsilon, norm, goal.weights, progress=progress)
@@ -176,11 +183,42 @@ def _optimal(
 
 
 def _trained(
-    epsilon: float, n_outputs: int | None, _goal: Objective, progress: Progress
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
 ) -> Solution:
     from noutput.designs import distribution
 
-    return distribution.solve(epsilon, n_outputs or _TRAINED_SIZE, progress=progress)
+    size = _trained_size(n_outputs, goal, distribution.SIZES)
+    return distribution.solve(epsilon, size, progress=progress)
 
 
-_SOLVERS = {"optimal": _optimal, "numerical": _numerical, "trained": _trained}
+def _balanced(
+    epsilon: float, n_outputs: int | None, goal: Objective, progress: Progress
+) -> Solution:
+    from noutput.designs import balanced
+
+    size = _trained_size(n_outputs, goal, balanced.SIZES)
+    best = design(epsilon, balanced.base_size(size, epsilon), "worst")
+    bound = best.lower_bound
+    if bound is None:
+        raise DesignError(f"no lower bound of the variance is known for epsilon {epsilon}")
+    return balanced.solve(best.mechanism, bound, size, progress=progress)
+
+
+def _trained_size(n_outputs: int | None, goal: Objective, sizes: tuple[int, int]) -> int:
+    """Return a number of outputs that can be trained; refuse others."""
+    lowest, highest = sizes
+    if n_outputs is None or not lowest <= n_outputs <= highest:
+        rule = (
+            f"lie between {lowest} and {highest} where the objective is {goal.name!r} "
+            "('worst' and 'average' take fewer)"
+        )
+        raise InvalidArgumentError("n_outputs", rule, n_outputs)
+    return n_outputs
+
+
+_SOLVERS = {
+    "optimal": _optimal,
+    "numerical": _numerical,
+    "trained": _trained,
+    "balanced": _balanced,
+}

@@ -25,7 +25,7 @@ _KEYS = (
 )  # fmt: skip
 _PROOF_KEYS = ("inputs", "lambdas", "nus", "mus")
 _MOST_INPUTS = 4096
-_METHODS = ("optimal", "numerical", "analytical", "trained")
+_METHODS = ("optimal", "numerical", "analytical", "trained", "balanced")
 _SAME = 1e-9
 _SAME_ERROR = 0.02  # of a simulation: another release of numpy may draw other numbers
 

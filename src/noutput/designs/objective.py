@@ -1,4 +1,4 @@
-"""The objective of a design: a norm of the variance, or the error of the distribution."""
+"""The objective of a design: a norm of the variance, the error of the distribution, or both."""
 
 from __future__ import annotations
 
@@ -25,24 +25,34 @@ VarianceNorm: TypeAlias = Literal["worst", "average"]
 MOST_BINS = 1 << 16
 """The largest number of bins of a prior."""
 
-_NAMES: dict[str, float | None] = {"worst": math.inf, "average": 1.0, "distribution": None}
+_NAMES: dict[str, float | None] = {
+    "balanced": None,
+    "worst": math.inf,
+    "average": 1.0,
+    "distribution": None,
+}
 _ROUNDING = 1e-12
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    r"""The norm :math:`(\int \mathrm{Var}[Y|x]^r f(x)\,dx)^{1/r}` and the density f.
+    r"""What a design minimizes; `parse` makes it from a name or a number.
 
     Parameters
     ----------
+    name : str
+        "worst", "average" and "norm R" are norms of the variance,
+        :math:`(\int \mathrm{Var}[Y|x]^r f(x)\,dx)^{1/r}` with the density f. "distribution" is the
+        Wasserstein error of the estimated distribution. "balanced" is that error, too, among
+        tables whose worst-case variance is at most 10% above the lower bound.
     r : float or None
-        1 is the average, infinity the worst case. None is no norm of the variance, but the
-        Wasserstein error of the estimated distribution.
+        Of the norm: 1 is the average, infinity the worst case. None where it is no norm.
     prior : tuple of floats, optional
         Probabilities of equal bins of [-1, 1]; None is uniform.
     """
 
+    name: str
     r: float | None
     prior: tuple[float, ...] | None = None
 
@@ -50,23 +60,16 @@ class Objective:
     def parse(cls, objective: str | float, prior: ArrayLike | None = None) -> Objective:
         """Read a name or a number r >= 1, and an optional histogram."""
         if isinstance(objective, str) and objective in _NAMES:
-            r = _NAMES[objective]
+            name, r = objective, _NAMES[objective]
         else:
             r = _norm(objective)
+            name = "average" if r == 1.0 else f"norm {r:g}"
         if prior is None:
-            return cls(r)
+            return cls(name, r)
         if r is None or math.isinf(r):
             rule = f"be None where the objective is {objective!r}"
             raise InvalidArgumentError("prior", rule, prior)
-        return cls(r, _histogram(prior))
-
-    @property
-    def name(self) -> str:
-        """How people call it: "worst", "average", "distribution", or "norm 2"."""
-        for name, r in _NAMES.items():
-            if r == self.r:
-                return name
-        return f"norm {self.r:g}"
+        return cls(name, r, _histogram(prior))
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
@@ -75,25 +78,28 @@ class Objective:
 
     @property
     def variance_norm(self) -> VarianceNorm | None:
-        """Its name among the norms with optimal tables and lower bounds; None for all others."""
-        if self.r == 1.0:
+        """The norm that `value` returns, where lower bounds of it are known; None otherwise.
+
+        "balanced" tables are judged by the worst case, which is what their bound is for.
+        """
+        if self.name == "average":
             return "average"
-        return "worst" if self.r == math.inf else None
+        return "worst" if self.name in ("worst", "balanced") else None
 
     @property
     def spelling(self) -> str | float:
         """What `parse` reads: a name or the number r."""
-        return self.r if self.r is not None and self.variance_norm is None else self.name
+        return self.name if self.name in _NAMES or self.r is None else self.r
 
     def value(self, mechanism: TableMechanism) -> float:
         """Return the norm of a table's variance, or its error."""
+        if self.variance_norm == "worst":
+            return mechanism.worst_variance()
         if self.r is None:
             from noutput.designs.distribution.error import expected_error
 
             return expected_error(mechanism)
-        if math.isinf(self.r):
-            return mechanism.worst_variance()
-        if self.r == 1.0:
+        if self.variance_norm == "average":
             return mechanism.average_variance(self.prior)
         return self._norm(mechanism, self.r)
 
@@ -129,5 +135,5 @@ def _norm(objective: str | float) -> float:
         r = _checks.finite("objective", objective)
         if r >= 1.0:
             return r
-    rule = "be 'worst', 'average', 'distribution' or a number not below 1"
+    rule = "be 'balanced', 'worst', 'average', 'distribution' or a number not below 1"
     raise InvalidArgumentError("objective", rule, objective)

@@ -31,9 +31,10 @@ class Design:
     objective : Objective
         What was minimized.
     method : str
-        How: "optimal", "numerical", "analytical" or "trained".
+        How: "optimal", "numerical", "analytical", "trained" (for the distribution) or "balanced".
     value : float
-        The objective at the certified table (not at the solver's real numbers).
+        The objective at the certified table (not at the solver's real numbers); the worst-case
+        variance of a balanced one.
     iterations : int
         Steps of the solver that found it; 0 for a closed form.
     converged : bool
@@ -44,7 +45,7 @@ class Design:
     Examples
     --------
     >>> import noutput as no
-    >>> d = no.design(1.0, 4)
+    >>> d = no.design(1.0, 4, "worst")
     >>> d.method, d.mechanism.n_outputs, round(d.value, 4), round(d.lower_bound, 4)
     ('optimal', 4, 4.1539, 3.9906)
     >>> f"{d.gap:.1%}", d.proof.certificate.epsilon
@@ -65,8 +66,9 @@ class Design:
     def proof(self) -> Bound | None:
         """The lower bound and the certificate that proves it.
 
-        None for other objectives than the average and the worst case, and for epsilons outside
-        [0.05, 12], where no bound is known.
+        It is that of the worst case for balanced designs. None for "distribution" and for norms
+        other than the average and the worst case, and for epsilons outside [0.05, 12], where no
+        bound is known.
         """
         return self.bound or search_bound(self.mechanism.epsilon, self.objective)
 
@@ -83,6 +85,26 @@ class Design:
         return None if bound is None else self.value / bound - 1.0
 
     @property
+    def wasserstein_error(self) -> float:
+        """The mean error of the estimated distribution, as an area between CDFs over [-1, 1].
+
+        Of collections of 5,000 people, simulated when asked for, which may take a second. It is
+        the value of a design for the distribution.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> balanced, mean = no.design(1.0, 64), no.design(1.0, 16, "worst")
+        >>> balanced.wasserstein_error < 0.65 * mean.wasserstein_error
+        True
+        """
+        if self.objective.name == "distribution":
+            return self.value
+        from noutput.designs.distribution.error import expected_error
+
+        return expected_error(self.mechanism)
+
+    @property
     def twins(self) -> tuple[tuple[int, int], ...]:
         r"""Neighboring outputs that tell the same: which of the two is reported is pure chance.
 
@@ -96,7 +118,7 @@ class Design:
         Examples
         --------
         >>> import noutput as no
-        >>> no.design(1.0, 16).twins, no.design(1.0, 15).twins
+        >>> no.design(1.0, 16, "worst").twins, no.design(1.0, 15, "worst").twins
         (((7, 8),), ())
         """
         weights = self.mechanism.weights.astype(np.float64)
@@ -139,8 +161,8 @@ def contents(design: Design, bound: Bound | None) -> document.Contents:
 def search_bound(epsilon: float, objective: Objective) -> Bound | None:
     """Return a lower bound; None where none is known.
 
-    That is for other objectives than the average and the worst case, and for epsilons outside
-    [0.05, 12].
+    That is for "distribution" and for norms other than the average and the worst case, and for
+    epsilons outside [0.05, 12].
     """
     lowest, highest = EPSILON_RANGE
     norm = objective.variance_norm

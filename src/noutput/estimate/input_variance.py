@@ -7,6 +7,10 @@ all x, then the mean score of the reports, less :math:`\delta`, is an estimate o
 of the people's numbers that is too small on average, by no more than :math:`2\delta`. Less the
 squared mean it is an estimate of their variance.
 
+Where the mean is estimated by scores whose expectation g(x) is off x by at most a bias, the
+squared mean is taken as large as the bias allows, and the standard deviation of g(x) over the
+people is smaller than that of x by no more than the bias.
+
 The scores come from least squares over the knots, with directions left out that would turn small
 differences of the counts into large ones. Between knots the probabilities are linear and
 :math:`x^2` lies below its chord by at most a quarter of the squared distance of the knots, which
@@ -15,6 +19,7 @@ differences of the counts into large ones. Between knots the probabilities are l
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -23,9 +28,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
+    from noutput.estimate.mean_scores import MeanScores
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["input_variance", "smallest_noise"]
+__all__ = ["input_variance"]
 
 _SMALLEST_DIRECTION = 1e-3  # relative to the largest singular value
 
@@ -34,7 +40,6 @@ _SMALLEST_DIRECTION = 1e-3  # relative to the largest singular value
 class _Scores:
     scores: Array
     error: float
-    smallest_noise: float
 
 
 @lru_cache(maxsize=64)
@@ -45,28 +50,31 @@ def _square_scores(mechanism: TableMechanism) -> _Scores:
     scores: Array = np.linalg.lstsq(rows, knots**2, rcond=_SMALLEST_DIRECTION)[0].astype(np.float64)
     residual = float(np.abs(rows @ scores - knots**2).max())
     chord = float(np.diff(knots).max()) ** 2 / 4.0
-    noise = float(mechanism.variance(knots).min())  # concave between knots
-    return _Scores(scores, residual + chord, noise)
-
-
-def smallest_noise(mechanism: TableMechanism) -> float:
-    """Return the smallest variance that a decoded report of a person can have."""
-    return _square_scores(mechanism).smallest_noise
+    return _Scores(scores, residual + chord)
 
 
 def input_variance(
-    mechanism: TableMechanism, shares: list[float], mean: float, variance: float
+    mechanism: TableMechanism,
+    used: MeanScores,
+    shares: list[float],
+    mean: float,
+    variance: float,
 ) -> float:
-    """Return the variance of the people's numbers, or less where the table cannot tell.
+    """Return the variance of the people's expected scores, or less if the table cannot tell.
+
+    For decoded reports that is the variance of the people's numbers.
 
     Parameters
     ----------
     mechanism : TableMechanism
+    used : MeanScores
+        What estimates the mean.
     shares : list of floats
         The share of every output in the reports.
     mean, variance : float
-        Of the decoded reports; the result leaves at least the smallest noise of the mechanism.
+        Of the scores of the reports; the result leaves at least their smallest noise.
     """
-    found = _square_scores(mechanism)
-    likely = float(np.dot(shares, found.scores)) - found.error - mean**2
-    return max(0.0, min(likely, variance - found.smallest_noise))
+    found, bias = _square_scores(mechanism), used.bias_bound
+    likely = float(np.dot(shares, found.scores)) - found.error - (abs(mean) + bias) ** 2
+    likely = max(math.sqrt(max(likely, 0.0)) - bias, 0.0) ** 2 if bias else likely
+    return max(0.0, min(likely, variance - used.smallest_noise))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.counts import check_table, check_tally
-from noutput.estimate.input_variance import input_variance, smallest_noise
+from noutput.estimate.input_variance import input_variance
+from noutput.estimate.mean_scores import decoded_scores, half_width, reports_for, scores_for
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
@@ -18,15 +20,16 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
-__all__ = ["MeanEstimate", "estimate_mean"]
+__all__ = ["MeanEstimate", "estimate_mean", "reports_needed"]
 
 _KINDS = ("normal", "guaranteed")
 _SUBJECTS = ("population", "respondents")
+_METHODS = ("auto", "unbiased")
 
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """An unbiased estimate of a mean, in the units of the bounds that it was made with.
+    """An estimate of a mean, in the units of the bounds that it was made with.
 
     Parameters
     ----------
@@ -40,7 +43,10 @@ class MeanEstimate:
         The distance between the largest and the smallest number that a report can stand for.
     bounds : Interval, optional
         Where the people's numbers lie, and so their mean. The value may lie outside, since it is
-        unbiased; intervals end at the bounds. None: they may be anywhere.
+        unbiased or nearly so; intervals end at the bounds. None: they may be anywhere.
+    bias_bound : float
+        How far off the value is on average, at most, whatever the people's numbers are. It is
+        no part of the standard errors, but of every interval.
 
     Examples
     --------
@@ -50,6 +56,8 @@ class MeanEstimate:
     >>> mean = no.estimate_mean(m, tally, no.Interval(0, 10))
     >>> mean.value, round(mean.standard_error, 3), mean.n_reports
     (7.0, 0.098, 10000)
+    >>> mean.method, mean.bias_bound
+    ('unbiased', 0.0)
     """
 
     value: float
@@ -58,6 +66,12 @@ class MeanEstimate:
     n_reports: int
     report_range: float
     bounds: Interval | None = None
+    bias_bound: float = 0.0
+
+    @property
+    def method(self) -> str:
+        """The average of decoded reports is "unbiased", that of other scores "nearly unbiased"."""
+        return "nearly unbiased" if self.bias_bound else "unbiased"
 
     def interval(
         self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
@@ -84,7 +98,13 @@ class MeanEstimate:
         .. math:: \sqrt{2 V \ln(4 / \delta) / n} + \frac{7 R \ln(4 / \delta)}{3 (n - 1)} .
 
         It holds for independent reports that need not be alike, so for both means; `of` does
-        not change it.
+        not change it. The bias bound of a nearly unbiased estimate is added to it.
+
+        The normal interval of an unbiased estimate with standard error s has the half width
+        :math:`z\,s`, with z = 1.96 for a level of 95%. That of a nearly unbiased one allows for the
+        largest possible bias :math:`\delta`: its half width is :math:`c\,s`, where a normal
+        number with mean :math:`\delta / s` and variance 1 lies between -c and c with the
+        probability `level`.
 
         Both kinds are cut at the bounds: the mean lies within them, so what is cut off never
         covered it.
@@ -93,6 +113,8 @@ class MeanEstimate:
         ----------
         Maurer and Pontil (2009), "Empirical Bernstein bounds and sample-variance penalization",
         COLT, 10.48550/arXiv.0907.3740.
+        Armstrong and Kolesar (2018), "Optimal inference in a class of regression models",
+        10.3982/ECTA14434.
 
         Examples
         --------
@@ -102,16 +124,30 @@ class MeanEstimate:
         [6.02, 7.98]
         >>> [round(end, 2) for end in mean.interval(kind="guaranteed")]
         [3.45, 10.0]
+        >>> biased = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, no.Interval(0, 10), bias_bound=0.25)
+        >>> [round(end, 2) for end in biased.interval()]
+        [5.91, 8.09]
+        """
+        half = self.half_width(level, kind=kind, of=of)
+        return self._possible(self.value - half), self._possible(self.value + half)
+
+    def half_width(
+        self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
+    ) -> float:
+        """Return half the width of an interval before it is cut at the bounds.
+
+        Examples
+        --------
+        >>> round(MeanEstimate(7.0, 0.5, 0.4, 100, 20.0).half_width(of="respondents"), 3)
+        0.784
         """
         _checks.inner_share("level", level)
         _checks.choice("kind", kind, _KINDS)
         _checks.choice("of", of, _SUBJECTS)
         if kind == "guaranteed":
-            half = self._bernstein(1.0 - level)
-        else:
-            error = self.standard_error if of == "population" else self.respondents_error
-            half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
-        return self._possible(self.value - half), self._possible(self.value + half)
+            return self._bernstein(1.0 - level) + self.bias_bound
+        error = self.standard_error if of == "population" else self.respondents_error
+        return half_width(error, self.bias_bound, level)
 
     def _possible(self, end: float) -> float:
         """Move the end of an interval into the bounds."""
@@ -149,6 +185,7 @@ def estimate_mean(
     bounds: IntervalLike = UNIT,
     *,
     people: int | None = None,
+    method: str = "auto",
 ) -> MeanEstimate:
     r"""Estimate the mean of the people's numbers from their reports.
 
@@ -163,6 +200,10 @@ def estimate_mean(
     people : int, optional
         How many people took part, where only some of them, drawn at random, reported on this
         attribute. They are the respondents then. By default all who took part reported.
+    method : {"auto", "unbiased"}
+        By default the estimate with the shorter interval, by the table and the number of reports
+        alone; the result's `method` says which. "unbiased" always averages the decoded reports:
+        for averages over many small groups, whose biases would not cancel.
 
     Notes
     -----
@@ -180,6 +221,10 @@ def estimate_mean(
     (`noutput.estimate.input_variance`), never too large by design. Duchi's two outputs tell nothing
     about it: there the two errors are equal.
 
+    A table for distributions tells much about the mean that the decoded reports do not use. There
+    the average of other scores has a smaller variance and a bias of at most `bias_bound`, which
+    its intervals allow for: see `noutput.estimate.mean_scores`.
+
     Examples
     --------
     >>> import noutput as no
@@ -195,18 +240,56 @@ def estimate_mean(
         raise InvalidArgumentError("tally", "have at least two reports", n)
     if people is not None and not _checks.whole("people", people, 1, 1 << 1100) >= n:
         raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
-    outputs = mechanism.outputs.tolist()
+    _checks.choice("method", method, _METHODS)
+    scores = scores_for(mechanism, n) if method == "auto" else decoded_scores(mechanism)
+    values = scores.values.tolist()
     shares = [count / n for count in tally.counts]
-    mean = math.fsum(c * a for c, a in zip(shares, outputs, strict=True))
-    second = math.fsum(c * (a - mean) ** 2 for c, a in zip(shares, outputs, strict=True))
-    variance = max(second * (n / (n - 1)), smallest_noise(mechanism))
-    known = input_variance(mechanism, shares, mean, variance)
+    mean = math.fsum(c * b for c, b in zip(shares, values, strict=True))
+    second = math.fsum(c * (b - mean) ** 2 for c, b in zip(shares, values, strict=True))
+    variance = max(second * (n / (n - 1)), scores.smallest_noise)
+    known = input_variance(mechanism, scores, shares, mean, variance)
     known *= n / (n if people is None else people)
     return MeanEstimate(
         bounds.from_unit(mean),
         math.sqrt(variance / n) * bounds.half_width,
         math.sqrt(max(variance - known, 0.0) / n) * bounds.half_width,
         n,
-        (outputs[-1] - outputs[0]) * bounds.half_width,
+        (max(values) - min(values)) * bounds.half_width,
         bounds,
+        scores.bias_bound * bounds.half_width,
+    )
+
+
+def reports_needed(
+    mechanism: TableMechanism, tally: Tally, found: MeanEstimate, wanted: float
+) -> float:
+    """Return about how many reports such as these make half the 95% interval as short as wanted.
+
+    Parameters
+    ----------
+    mechanism, tally
+        As in `estimate_mean`.
+    found : MeanEstimate
+        What it found.
+    wanted : float
+        Half the width of the interval of the mean, in the units of the bounds; above 0.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (400, 600))
+    >>> found = no.estimate_mean(m, tally)
+    >>> round(reports_needed(m, tally, found, found.half_width() / 2.0))
+    4000
+    """
+    half = found.half_width()
+    if found.bounds is None or not found.bias_bound:
+        ratio = half / wanted
+        return found.n_reports * ratio * ratio  # infinite for the smallest targets
+    if half <= wanted:
+        return float(found.n_reports)
+    shares = np.array([count / tally.total for count in tally.counts])
+    return reports_for(
+        mechanism, lambda scores: scores.variance(shares), wanted / found.bounds.half_width
     )

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array, Counts
     from noutput.estimate.fit import Fit
 
-__all__ = ["METHODS", "Tolerance", "check_tolerance", "fit", "limits"]
+__all__ = ["Tolerance", "check_tolerance", "fit", "limits"]
 
-METHODS = ("em", "ems", "mle", "gp")
 Tolerance: TypeAlias = float | str
 
 _NOISE_SHARE = 0.01  # of one unit of the log-likelihood of all reports

@@ -12,6 +12,7 @@ import numpy as np
 from noutput import _checks
 from noutput._numbers import show
 from noutput.estimate import histograms
+from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import ends
@@ -132,7 +133,7 @@ def summarize(
     *,
     people: int | None = None,
     bins: int = 64,
-    method: str = "gp",
+    method: str = DEFAULT_METHOD,
     level: float = 0.95,
 ) -> Summary:
     """Estimate mean, variance, quantiles and distribution, with intervals.
@@ -179,7 +180,7 @@ def summaries(
     *,
     people: int | None = None,
     bins: int = 64,
-    method: str = "gp",
+    method: str = DEFAULT_METHOD,
 ) -> dict[float, Summary]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one."""
     wanted = [_checks.inner_share("level", level) for level in levels]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.interval import UNIT, IntervalLike
 
@@ -71,7 +72,7 @@ def estimate_variance(
     bounds: IntervalLike = UNIT,
     *,
     bins: int = 64,
-    method: str = "gp",
+    method: str = DEFAULT_METHOD,
     tolerance: Tolerance = "auto",
 ) -> VarianceEstimate:
     r"""Estimate the variance of the people's numbers from their reports.

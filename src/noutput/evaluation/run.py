@@ -185,7 +185,8 @@ def _mechanisms(scenario: Scenario, pool: ProcessPoolExecutor) -> Mechanisms:
         if scenario.tasks:
             wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.epsilons)
         if entry.for_means and "worst-case-variance" in scenario.figures:
-            wanted |= dict.fromkeys((name, epsilon) for epsilon in scenario.curve)
+            curve = scenario.curve if entry.curve is None else entry.curve
+            wanted |= dict.fromkeys((name, each) for each in scenario.curve if each in curve)
     names = [name for name, _ in wanted]
     epsilons = [epsilon for _, epsilon in wanted]
     return dict(zip(wanted, pool.map(scenarios.make, names, epsilons), strict=True))

@@ -56,6 +56,7 @@ _STYLES: Mapping[str, Style] = MappingProxyType(
         "optimal-16": Style("#000000", "o", "--", hollow=True),
         "optimal-64": Style("#000000", "s", ":", hollow=True),
         "distribution-64": Style("#AA3377", "p", width=2.0),
+        "balanced": Style("#117733", "H", width=2.0),
     }
 )
 

@@ -7,7 +7,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["average_variance", "bin_means", "interpolate", "largest_variance", "mean_square"]
+__all__ = [
+    "average_variance",
+    "bin_mean_squares",
+    "bin_means",
+    "interpolate",
+    "largest_variance",
+    "mean_square",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -53,11 +60,34 @@ def bin_means(knots: Array, values: Array, edges: Array) -> Array:
     """
     grid = np.union1d(knots, edges)
     heights = interpolate(grid, knots, values)
-    areas = (heights[1:] + heights[:-1]) / 2.0 * np.diff(grid)[:, None]
+    return _gather(grid, (heights[1:] + heights[:-1]) / 2.0, edges)
+
+
+def bin_mean_squares(knots: Array, values: Array, edges: Array) -> Array:
+    """Average the square of what is linear between knots over every bin, exactly.
+
+    Parameters
+    ----------
+    knots, values : array of shape (K,)
+    edges : array of shape (bins + 1,)
+        Increasing, from the first knot to the last.
+
+    Returns
+    -------
+    array of shape (bins,)
+    """
+    grid = np.union1d(knots, edges)
+    heights = interpolate(grid, knots, values[:, None])
+    low, high = heights[:-1], heights[1:]
+    return _gather(grid, (low**2 + low * high + high**2) / 3.0, edges)[:, 0]
+
+
+def _gather(grid: Array, averages: Array, edges: Array) -> Array:
+    """Average over every bin what is known for all parts of a finer grid."""
     # outer knots may lie a rounding error outside the bins
     owner = np.clip(np.searchsorted(edges, grid[:-1], side="right") - 1, 0, len(edges) - 2)
-    sums = np.zeros((len(edges) - 1, values.shape[1]))
-    np.add.at(sums, owner, areas)
+    sums = np.zeros((len(edges) - 1, averages.shape[1]))
+    np.add.at(sums, owner, averages * np.diff(grid)[:, None])
     result: Array = sums / np.diff(edges)[:, None]
     return result
 

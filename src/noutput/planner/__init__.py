@@ -16,13 +16,15 @@ from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
 from noutput.interval import UNIT, IntervalLike, as_interval
 from noutput.planner.expectation import (
+    EVEN,
     MOST_PEOPLE,
     SCORE,
     SHAPES,
     Plan,
     expect,
+    expected_half_width,
     histogram_variance,
-    whole_people,
+    people_for,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ __all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
 
 _DIGITS = 3  # of an epsilon that is solved for
 _DESIGNS = 4  # made on demand at most while solving
-_OBJECTIVES = (*catalog.OBJECTIVES, "distribution")
+_OBJECTIVES = ("balanced", *catalog.OBJECTIVES, "distribution")
 
 
 def plan(
@@ -45,8 +47,8 @@ def plan(
     error: float | None = None,
     bounds: IntervalLike = UNIT,
     prior: ArrayLike | None = None,
-    n_outputs: int | None = 16,
-    objective: str = "worst",
+    n_outputs: int | None = None,
+    objective: str = "balanced",
     progress: Progress | None = None,
 ) -> Plan:
     r"""Say what to expect of a campaign; given two of epsilon, people and error, find the third.
@@ -83,17 +85,18 @@ def plan(
     -----
     The error falls as epsilon grows. Epsilon is found between two of the catalog by interpolation
     and rounded up to three digits, so that the plan's half width is at most the wanted error, and
-    close to it. No epsilon below 0.05 is proposed. Tables for distributions take longer to make:
-    the smallest epsilon of the catalog that does it is proposed, from 0.25 to 6.
+    close to it. No epsilon below 0.05 is proposed. Balanced tables and those for distributions
+    take longer to make: the smallest epsilon of the catalog that does it is proposed, from 0.25
+    to 6.
 
     Examples
     --------
     >>> import noutput as no
     >>> minutes = (0, 180)
-    >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes)
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=minutes, objective="worst")
     >>> round(found.half_width, 2), found.bits
     (1.64, 4)
-    >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes).people < 537_000
+    >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes, objective="worst").people < 537_000
     True
     """
     bounds = as_interval(bounds)
@@ -104,28 +107,27 @@ def plan(
     def table(loss: float) -> TableMechanism:
         return design(loss, n_outputs, choice, progress=progress).mechanism
 
-    def noise(loss: float) -> float:
-        return table(loss).average_variance(weights)
-
-    # the variance of one decoded report that may remain, and the part that no table can remove
-    known = histogram_variance(_checks.histogram("prior", [1.0]) if weights is None else weights)
-    wanted = None if error is None else _checks.positive("error", error)
-    target = 0.0 if wanted is None else (wanted / bounds.half_width / SCORE) ** 2
-    if epsilon is not None and people is not None and wanted is None:
+    assumed = EVEN if weights is None else weights
+    if epsilon is not None and people is not None and error is None:
         loss, count = epsilon, _checks.whole("people", people, 2, MOST_PEOPLE)
-    elif epsilon is not None and people is None and wanted is not None:
-        loss = epsilon
-        count = whole_people((noise(epsilon) + known) / target, wanted)
-    elif epsilon is None and people is not None and wanted is not None:
+    elif epsilon is not None and people is None and error is not None:
+        loss, count = epsilon, people_for(error, table(epsilon), bounds, assumed)
+    elif epsilon is None and people is not None and error is not None:
         count = _checks.whole("people", people, 2, MOST_PEOPLE)
-        if choice == "distribution":
-            found = _find_ready_epsilon(count * target - known, noise)
-        else:
-            found = _find_epsilon(count * target - known, noise)
+        wanted = _checks.positive("error", error) / bounds.half_width
+        # the variance of a report that no table can remove, and what would be as bad as the noise
+        known = histogram_variance(assumed)
+        most = count * (wanted / SCORE) ** 2 - known
+
+        def noise(loss: float) -> float:
+            return count * (expected_half_width(table(loss), count, assumed) / SCORE) ** 2 - known
+
+        find = _find_epsilon if choice in catalog.OBJECTIVES else _find_ready_epsilon
+        found = find(most, noise)
         if found is None:
             least = math.sqrt(known / count) * SCORE * bounds.half_width
             rule = f"exceed {least:.4g}, which the choice of {count} people alone causes"
-            raise InvalidArgumentError("error", rule, wanted)
+            raise InvalidArgumentError("error", rule, error)
         loss = found
     else:
         names = {"epsilon": epsilon, "people": people, "error": error}
@@ -140,8 +142,8 @@ def ready_plans(
     epsilons: tuple[float, ...],
     *,
     prior: ArrayLike | None = None,
-    n_outputs: int | None = 16,
-    objective: str = "worst",
+    n_outputs: int | None = None,
+    objective: str = "balanced",
 ) -> tuple[Plan, ...]:
     """Return a plan among those for the same people at other epsilons whose designs are ready."""
     goal = Objective.parse(objective)

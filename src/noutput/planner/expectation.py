@@ -2,29 +2,31 @@ r"""The expected errors of a campaign with a given table and number of people.
 
 Notes
 -----
-A decoded report of a person whose number is x has mean x and variance :math:`\mathrm{Var}[Y|x]`.
-If people's numbers have a density f and a variance :math:`\sigma^2`, the average of n reports has
-the standard error
+The mean is estimated by the scores that `noutput.estimate_mean` takes for so many reports: for most
+tables the decoded outputs, which are unbiased. The decoded report of a person whose number is x has
+mean x and variance :math:`\mathrm{Var}[Y|x]`. If people's numbers have a density f and a variance
+:math:`\sigma^2`, the average of n reports has the standard error
 
 .. math:: \sqrt{\frac{1}{n} \left( \int \mathrm{Var}[Y|x] f(x)\,dx + \sigma^2 \right)} .
 
 Both parts are exact for a table and a histogram, so the standard error of a plan is a formula, not
-a simulation. It is what `noutput.estimate_mean` will find for numbers distributed as assumed.
+a simulation. It is what `noutput.estimate_mean` will find for numbers distributed as assumed. For
+other scores, :math:`\sigma^2` is the variance of their expectation at x, and their largest bias is
+part of the half widths.
 
 Over all distributions with mean :math:`\mu` the sum of the two is at most
 :math:`\hat s(\mu) - \mu^2`, where :math:`\hat s` is the least concave function above the second
-moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2`, and some mixture of two numbers reaches that. The
-worst case is its maximum over :math:`\mu`.
+moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2` of decoded reports, and some mixture of two numbers
+reaches that. The worst case is its maximum over :math:`\mu`.
 
 The error of a distribution has no formula. It is simulated: campaigns are drawn from reference
-shapes (`SHAPES`), always with the same seed, and estimated by the method "gp".
+shapes (`SHAPES`), always with the same seed, and estimated by the default method.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,8 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.distance import wasserstein
 from noutput.estimate.distribution import estimate_distribution
-from noutput.mechanisms.moments import largest_variance, mean_square
+from noutput.estimate.mean_scores import half_width, reports_for, scores_for
+from noutput.mechanisms.moments import mean_square
 from noutput.tally import Tally
 
 if TYPE_CHECKING:
@@ -42,10 +45,23 @@ if TYPE_CHECKING:
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["MOST_PEOPLE", "SCORE", "SHAPES", "Plan", "expect", "histogram_variance", "whole_people"]
+__all__ = [
+    "EVEN",
+    "MOST_PEOPLE",
+    "SCORE",
+    "SHAPES",
+    "Plan",
+    "expect",
+    "expected_half_width",
+    "histogram_variance",
+    "people_for",
+]
 
-SCORE = NormalDist().inv_cdf(0.975)
-"""Half the width of a 95% interval, in standard errors."""
+LEVEL = 0.95
+SCORE = half_width(1.0, 0.0, LEVEL)
+"""Half the width of a 95% interval, in standard errors of an unbiased estimate."""
+EVEN = np.ones(1)
+"""The prior of people who are spread evenly."""
 MOST_PEOPLE = 10**15
 _BINS = 64
 _CAMPAIGNS = 16
@@ -96,11 +112,15 @@ class Plan:
         or for the prior alone where one was given.
     mechanism : TableMechanism
         The table that the plan is made for.
+    bias_bound : float
+        How far off the mean is on average, at most: 0 where `estimate_mean` is unbiased.
+    prior : array
+        What the numbers were assumed to be: the weights of equal bins.
 
     Examples
     --------
     >>> import noutput as no
-    >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180))
+    >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180), objective="worst")
     >>> round(found.half_width, 2), round(found.worst_half_width, 2), found.bits
     (1.64, 1.76, 4)
     >>> 1.0 < found.wasserstein_error < 1.3
@@ -117,16 +137,31 @@ class Plan:
     respondents_error: float
     wasserstein_errors: tuple[tuple[str, float], ...]
     mechanism: TableMechanism = field(repr=False)
+    bias_bound: float = 0.0
+    prior: NDArray[np.float64] = field(default_factory=EVEN.copy, repr=False, compare=False)
 
     @property
     def half_width(self) -> float:
         """Half the width of the 95% interval for the mean, at most that of the bounds."""
-        return min(SCORE * self.standard_error, self.bounds.half_width)
+        return min(half_width(self.standard_error, self.bias_bound, LEVEL), self.bounds.half_width)
 
     @property
     def worst_half_width(self) -> float:
         """The same for numbers distributed as unfavorably as possible."""
-        return min(SCORE * self.worst_standard_error, self.bounds.half_width)
+        half = half_width(self.worst_standard_error, self.bias_bound, LEVEL)
+        return min(half, self.bounds.half_width)
+
+    @property
+    def mean_method(self) -> str:
+        """What the mean's estimate will be, as `MeanEstimate.method` says it.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> no.plan(epsilon=1, people=2_000, objective="distribution").mean_method
+        'nearly unbiased'
+        """
+        return "nearly unbiased" if self.bias_bound else "unbiased"
 
     @property
     def wasserstein_error(self) -> float:
@@ -141,12 +176,23 @@ class Plan:
 
     def people_for(self, error: float) -> int:
         """Return how many people bring the half width down to `error` at this epsilon."""
-        wanted = _checks.positive("error", error)
-        return whole_people(self.people * (SCORE * self.standard_error / wanted) ** 2, wanted)
+        return people_for(error, self.mechanism, self.bounds, self.prior)
 
 
-def whole_people(count: float, error: float) -> int:
-    """Return a number of people that is large enough, for an error that was wanted."""
+def expected_half_width(
+    mechanism: TableMechanism, people: int, prior: NDArray[np.float64]
+) -> float:
+    """Return half the width of the mean's 95% interval, in units of half the bounds' width."""
+    scores = scores_for(mechanism, people)
+    return half_width(math.sqrt(scores.expected(prior)[0] / people), scores.bias_bound, LEVEL)
+
+
+def people_for(
+    error: float, mechanism: TableMechanism, bounds: Interval, prior: NDArray[np.float64]
+) -> int:
+    """Return how many people bring half the width of the 95% interval down to an error."""
+    wanted = _checks.positive("error", error) / bounds.half_width
+    count = reports_for(mechanism, lambda scores: scores.expected(prior)[0], wanted)
     if not count <= MOST_PEOPLE:
         rule = f"be reachable with {MOST_PEOPLE:.0e} people"
         raise InvalidArgumentError("error", rule, error)
@@ -166,37 +212,25 @@ def expect(
     prior: NDArray[np.float64] | None = None,
 ) -> Plan:
     """Return what to expect of a table; the prior adds up to 1."""
-    weights = np.ones(1) if prior is None else prior
+    weights = EVEN if prior is None else prior
     shapes = SHAPES if prior is None else {"prior": prior}
-    noise = mechanism.average_variance(weights)
+    scores = scores_for(mechanism, people)
+    variance, noise = scores.expected(weights)
     unit = bounds.half_width / math.sqrt(people)
     return Plan(
         epsilon=mechanism.epsilon,
         people=people,
         bounds=bounds,
-        standard_error=math.sqrt(noise + histogram_variance(weights)) * unit,
-        worst_standard_error=math.sqrt(_largest_variance(mechanism)) * unit,
+        standard_error=math.sqrt(variance) * unit,
+        worst_standard_error=math.sqrt(scores.worst_variance()) * unit,
         respondents_error=math.sqrt(noise) * unit,
         wasserstein_errors=tuple(
             (name, _simulate(mechanism, people, bounds, shape)) for name, shape in shapes.items()
         ),
         mechanism=mechanism,
+        bias_bound=scores.bias_bound * bounds.half_width,
+        prior=weights,
     )
-
-
-def _largest_variance(mechanism: TableMechanism) -> float:
-    """Return the largest variance of a decoded report over all distributions of numbers."""
-    x = mechanism.knots
-    s = mechanism.variance(x) + x**2
-    hull: list[int] = []
-    for c in range(len(x)):
-        while len(hull) > 1:
-            a, b = hull[-2:]
-            if (s[b] - s[a]) * (x[c] - x[a]) > (s[c] - s[a]) * (x[b] - x[a]):
-                break
-            hull.pop()  # b lies on or below the line from a to c
-        hull.append(c)
-    return largest_variance(x[hull], s[hull])
 
 
 def _simulate(
@@ -207,7 +241,7 @@ def _simulate(
     chances = shape @ mechanism.transition(len(shape))
     drawn = rng.multinomial(people, chances / chances.sum(), size=_CAMPAIGNS)
     tallies = [Tally(mechanism.fingerprint, tuple(row)) for row in drawn.tolist()]
-    found = estimate_distribution(mechanism, tallies, _BINS, "gp")
+    found = estimate_distribution(mechanism, tallies, _BINS)
     sums = np.concatenate([[0.0], np.cumsum(shape)])
     places = np.linspace(0.0, 1.0, len(sums))
     truth = np.diff(np.interp(np.linspace(0.0, 1.0, _BINS + 1), places, sums))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import noutput as no
+from noutput._numbers import show
 from noutput.campaign import Attribute, Campaign, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
@@ -101,7 +103,7 @@ def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) ->
     other = dataclasses.replace(make_campaign("spread", public=True), goal="distribution")
     service.create(other)
     text = " ".join(read(get(service, "/campaigns/spread")).text.split())
-    assert "was designed for the distribution, not for the average alone." in text
+    assert "was designed for the distribution, not for the average alone; the average uses" in text
 
 
 def test_a_name_that_is_a_unit_is_said_once(service: Service) -> None:
@@ -378,3 +380,25 @@ def test_a_database_that_is_away_is_told(outage: Service, monkeypatch: pytest.Mo
 def test_one_report_is_no_estimate(service: Service, public: Campaign) -> None:
     service.report(draw_report(public, {"minutes": 1.0, "rides": 1.0, "cost": 1.0}))
     assert "One report is not enough" in read(get(service, PAGE)).text
+
+
+def test_a_nearly_unbiased_mean_is_called_so(service: Service, public: Campaign) -> None:
+    table = no.design(1.0, 64, objective="distribution").mechanism.plain
+    spread = dataclasses.replace(make_campaign("spread", public=True), table=table)
+    service.create(spread)
+    for campaign, path in ((public, PAGE), (spread, "/campaigns/spread")):
+        content = encode_packed(campaign, lognormal_reports(campaign, 3_000, 1))
+        assert service.send(content, PACKED_TYPE, campaign.id).status_code == 200
+        mean = get(service, f"{path}/estimates").json()["attributes"][0]["mean"]
+        text = " ".join(read(get(service, path)).text.split())
+        if campaign is public:
+            assert (mean["method"], mean["bias_bound"]) == ("unbiased", 0.0)
+            assert "unbiased estimate" not in text
+            continue
+        assert mean["method"] == "nearly unbiased"
+        assert f"off by at most {show(mean['bias_bound'])} min, which the interval allows" in text
+        half = (mean["interval"][1] - mean["interval"][0]) / 2.0
+        assert half > 1.96 * mean["standard_error"]
+        known = re.search(r"known to ± ([\d.]+) min", text)
+        assert known is not None
+        assert float(known[1]) == pytest.approx(half, rel=0.1)

@@ -32,10 +32,10 @@ def test_targets_are_below_what_is_known() -> None:
         assert 0.2 * half < next_target(half) < half
 
 
-def test_four_times_the_reports_halve_the_interval() -> None:
-    found = outlook(1.0, 500, 0.5, None)
+def test_what_is_needed_is_less_what_there_is() -> None:
+    found = outlook(2000.0, 500, 0.5, None)
     assert (found.more, found.seconds) == (1500.0, None)
-    assert outlook(1.0, 500, 2.0, None).seconds == 0.0
+    assert outlook(125.0, 500, 2.0, None).seconds == 0.0
 
 
 @pytest.mark.parametrize("p_value", [None, 0.0, 1e-5, 0.01, 0.3, 1.0])

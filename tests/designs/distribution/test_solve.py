@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from noutput.designs.distribution import solve, training
 from noutput.designs.distribution.error import expected_error
-from noutput.designs.distribution.training import Schedule
+from noutput.designs.distribution.simulated import Schedule
 from noutput.designs.distribution.unrolled import Batch, Errors, errors_and_gradient
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.quantize import quantize
@@ -50,7 +50,7 @@ def test_collections_stop_at_the_rule_of_the_schedule(
 
     monkeypatch.setattr(training, "errors_and_gradient", watched)
     solve(2.0, 8, schedule=schedule)
-    assert len(batches) == 3  # the scales, and two steps
+    assert len(batches) == 2  # one per step
     for batch in batches:
         wanted = np.full(len(batch.people), 1e-5) if fixed else 0.01 / batch.people
         assert batch.tolerances == pytest.approx(wanted, rel=1e-6)

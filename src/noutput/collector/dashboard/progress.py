@@ -82,15 +82,14 @@ class Outlook:
     seconds: float | None
 
 
-def outlook(half_width: float, reports: int, target: float, rate: float | None) -> Outlook:
-    """Say when a target will be reached: the width falls with the square root of the reports.
+def outlook(needed: float, reports: int, target: float, rate: float | None) -> Outlook:
+    """Say when a target will be reached that takes so many reports in all.
 
     Examples
     --------
-    >>> outlook(2.0, 1000, 1.0, 10.0)
+    >>> outlook(4000.0, 1000, 1.0, 10.0)
     Outlook(target=1.0, more=3000.0, seconds=300.0)
     """
-    ratio = half_width / target if half_width else 0.0
-    more = max(0.0, reports * ratio * ratio - reports)  # infinite for the smallest targets
+    more = max(0.0, needed - reports)
     seconds = 0.0 if more == 0.0 else more / rate if rate else None
     return Outlook(target, more, seconds)

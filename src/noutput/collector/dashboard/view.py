@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, astuple, dataclass, field
 from itertools import accumulate
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show, tick_labels
@@ -13,6 +12,7 @@ from noutput.campaign.text import parse_instant
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
+from noutput.estimate.mean import reports_needed
 from noutput.estimate.summary import Figure
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = ["AttributeView", "attribute_view", "draw"]
 
 _MANY = 1_000.0  # from here on, estimated numbers are written to three digits
 _PEOPLE = 1e10  # more than live on Earth
-_SCORE = NormalDist().inv_cdf(0.975)  # half the width of a 95% interval, in standard errors
 _QUANTILES = {
     0.05: "5% are below",
     0.25: "25% are below (lower quartile)",
@@ -55,6 +54,8 @@ class AttributeView:
         Half the width of the mean's interval.
     vague : bool
         Whether the interval is too wide to say anything.
+    bias : str
+        How far off the mean is on average, at most; empty where it is unbiased.
     figures : list of tuples of str
         All other numbers: name, value and the ends of the interval.
     histogram : dict
@@ -81,6 +82,7 @@ class AttributeView:
     mean: Sequence[str] = ()
     half: str = ""
     vague: bool = False
+    bias: str = ""
     figures: Sequence[tuple[str, ...]] = ()
     histogram: dict[str, Any] = field(default_factory=dict)
     step: str = ""
@@ -126,9 +128,7 @@ def attribute_view(
     if found is None:
         return AttributeView(name, label, unit, reports, together)
     widest = found.distribution.bounds.half_width
-    half = (
-        _SCORE * found.mean_estimate.standard_error
-    )  # of the interval before it is cut at the bounds
+    half, bias = found.mean_estimate.half_width(), found.mean_estimate.bias_bound
     wanted = target or next_target(min(half, widest))
     edges = found.coarse.edges
     figures = _figures(found)
@@ -143,6 +143,7 @@ def attribute_view(
         mean=found.mean.texts,
         half=show(min(half, widest), min(half, widest)),
         vague=half > widest,
+        bias=words.with_unit(show(bias), unit) if bias else "",
         figures=figures,
         histogram=asdict(found.coarse),
         step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
@@ -153,7 +154,7 @@ def attribute_view(
         milestones=_rows(milestones),
         target=f"{wanted:.6g}",
         target_text=words.with_unit(f"{wanted:,.6g}", unit),
-        goal=_goal(entry, half, reports, wanted, rate, now),
+        goal=_goal(entry, estimate, wanted, rate, now),
     )
 
 
@@ -171,13 +172,15 @@ def _figures(found: Summary) -> list[tuple[str, ...]]:
 
 def _goal(
     entry: KnownCampaign,
-    half: float,
-    reports: int,
+    estimate: AttributeEstimates,
     target: float,
     rate: float | None,
     now: datetime,
 ) -> str:
-    found = outlook(half, reports, target, rate)
+    enough, summary = 0.0, estimate.summary
+    if target and summary is not None:
+        enough = reports_needed(entry.mechanism, estimate.tally, summary.mean_estimate, target)
+    found = outlook(enough, estimate.reports, target, rate)
     questions = len(entry.campaign.attributes)
     together = questions * found.more  # a report answers one question, drawn at random
     if found.more == 0.0:

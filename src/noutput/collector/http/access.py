@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = [
-    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Shared", "check_admin",
-    "check_metrics", "check_reader", "may_read", "wants_page",
+    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Shared", "accepts_gzip",
+    "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -66,6 +66,15 @@ MaybeReader = Annotated[TokenRow | None, Depends(_maybe_reader)]
 def wants_page(request: Request) -> bool:
     """Say whether a person with a browser asks, and not a device."""
     return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+
+
+def accepts_gzip(request: Request) -> bool:
+    """Say whether the client reads answers that are compressed with gzip."""
+    for part in request.headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "").rstrip("0.") != "q="  # q=0 refuses it
+    return False
 
 
 def _admin(token: MaybeToken) -> TokenRow:

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from noutput.campaign.campaign import GOALS
+
 __all__ = [
     "AttributeEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
     "Health", "MeanModel", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
@@ -44,7 +46,7 @@ class CampaignSummary(_Model):
     question: str
     fingerprint: str
     epsilon: float
-    goal: Literal["mean", "distribution"]
+    goal: str = Field(json_schema_extra={"enum": list(GOALS)})
     public: bool
     opens: str
     closes: str
@@ -62,11 +64,16 @@ class CampaignList(_Model):
 
 
 class MeanModel(_Model):
-    """The unbiased estimate of the mean."""
+    """The estimate of the mean.
+
+    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for.
+    """
 
     value: float
     standard_error: float
     interval: tuple[float, float]
+    method: Literal["unbiased", "nearly unbiased"]
+    bias_bound: float = Field(ge=0)
 
 
 class VarianceModel(_Model):

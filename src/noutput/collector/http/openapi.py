@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noutput.campaign.campaign import GOALS
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
 from noutput.collector.http.models import ProblemModel, TokenRequest
 from noutput.collector.http.problems import PROBLEMS
@@ -31,7 +32,7 @@ CAMPAIGN_BODY: dict[str, Any] = {
                     "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
                     "title": {"type": "string", "minLength": 1, "maxLength": 200},
                     "question": {"type": "string", "minLength": 1, "maxLength": 1000},
-                    "goal": {"enum": ["mean", "distribution"]},
+                    "goal": {"enum": list(GOALS)},
                     "public": {"type": "boolean"},
                     "opens": {"type": "string"},
                     "closes": {"type": "string"},

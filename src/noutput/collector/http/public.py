@@ -15,6 +15,7 @@ from noutput.collector.http.access import (
     Id,
     MaybeReader,
     Shared,
+    accepts_gzip,
     check_metrics,
     check_reader,
     may_read,
@@ -43,6 +44,7 @@ router = APIRouter()
 _BINS = "Of the histogram: a power of two, or as many as the dashboard has for an attribute."
 _LEVELS = "Of the intervals."
 _ENUM: dict[str, Any] = {"enum": list(LEVELS)}
+_COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much
 
 
 @router.get("/campaigns", responses=refusals("token-required"), tags=["campaigns"])
@@ -68,7 +70,7 @@ def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> 
         question=campaign.question,
         fingerprint=campaign.fingerprint,
         epsilon=campaign.epsilon,
-        goal="distribution" if campaign.goal == "distribution" else "mean",
+        goal=campaign.goal,
         public=campaign.public,
         opens=format_instant(campaign.opens),
         closes=format_instant(campaign.closes),
@@ -93,16 +95,22 @@ async def get_campaign(
 ) -> Response:
     """Return a campaign document; its fingerprint is the ETag.
 
-    Where `text/html` is accepted, as a browser does, the answer is the campaign's page.
+    Where `text/html` is accepted, as a browser does, the answer is the campaign's page. A document
+    beyond 16 KiB is compressed where the client accepts gzip; the tag is a weak one then.
     """
     entry = await services.entry(campaign_id)
     if wants_page(request):
         return await campaign_page(request, services, entry, token)
     tag = f'"{entry.campaign.fingerprint}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept"}
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept, Accept-Encoding"}
+    body = entry.document
+    if len(body) > _COMPRESSED_BEYOND and accepts_gzip(request):
+        body = entry.compressed
+        headers |= {"ETag": f"W/{tag}", "Content-Encoding": "gzip"}
     if tag in request.headers.get("if-none-match", ""):
+        headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
-    return Response(entry.document, media_type="application/json", headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
 
 
 @router.get(

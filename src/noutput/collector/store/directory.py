@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import threading
 import time
@@ -57,6 +58,11 @@ class KnownCampaign:
     def mechanism(self) -> TableMechanism:
         """The table as the estimates want it."""
         return TableMechanism.of(self.campaign.table)
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """The document compressed with gzip."""
+        return gzip.compress(self.document, mtime=0)
 
     @cached_property
     def layout(self) -> CellLayout:

@@ -18,15 +18,15 @@ error of EM and its gradient, `training_shapes` says what people's numbers may l
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from noutput.designs.distribution.private_rows import Parameters, Rows, Shape
-from noutput.designs.distribution.training import Schedule, train
+from noutput.designs.distribution.bins import CENTERS, rows_at_knots, unbiased
+from noutput.designs.distribution.private_rows import Parameters, Shape
+from noutput.designs.distribution.simulated import Schedule
+from noutput.designs.distribution.training import train
 from noutput.designs.distribution.training_shapes import BINS
 from noutput.designs.solution import Array, Progress, Solution
-from noutput.errors import DesignError
 from noutput.mechanisms.square_wave import square_wave
 
 __all__ = ["SIZES", "solve"]
@@ -34,11 +34,7 @@ __all__ = ["SIZES", "solve"]
 SIZES = (8, 256)
 """The least and the largest number of outputs."""
 
-_EDGES = np.linspace(-1.0, 1.0, BINS + 1)
-_CENTERS = (_EDGES[1:] + _EDGES[:-1]) / 2.0
-_GAP = 2.0**-18
-_ROUNDING = 1e-9
-_LEAST_MOVE = 2.0
+_LEAST_MOVE = 4.0
 _BOTH_KINDS = 1.5
 _FEW_OUTPUTS = 32
 _FEW_STEPS, _STEPS = 1500, 800  # a step with few outputs takes less time, and gains less
@@ -64,11 +60,12 @@ def solve(
     """
     wave = square_wave(epsilon)
     baseline = wave.transition(BINS, n_outputs)
-    shape = Shape(epsilon, _CENTERS, _outputs(epsilon, n_outputs))
+    shape = Shape(epsilon, CENTERS, _outputs(epsilon, n_outputs))
     start = Parameters.near(baseline, epsilon).symmetric()
     chosen = schedule or Schedule(_FEW_STEPS if n_outputs <= _FEW_OUTPUTS else _STEPS)
     found = train(start, shape, baseline, chosen, progress or (lambda _share: None))
-    rows = _tilt(found.symmetric().rows(shape))
+    centered = found.symmetric().rows(shape).parameters
+    rows = unbiased(rows_at_knots(centered, epsilon, shape.outputs))
     order = np.argsort(shape.outputs)
     return Solution(shape.outputs[order], rows[:, order], chosen.steps)
 
@@ -81,7 +78,7 @@ def _outputs(epsilon: float, n_outputs: int) -> Array:
     look to the estimator like other bins. With neighbors apart, a row gets its mean from how it
     divides a window between the two kinds of outputs, which tells nothing else. They move by a
     standard deviation of Square Wave. That is little where epsilon is large, and rows would have
-    to be divided so unevenly that it does tell: they move by 2 at least, as long as a window
+    to be divided so unevenly that it does tell: they move by 4 at least, as long as a window
     holds both kinds.
     """
     wave = square_wave(epsilon)
@@ -92,22 +89,3 @@ def _outputs(epsilon: float, n_outputs: int) -> Array:
     in_window = n_outputs * wave.half_width / wave.reach
     move = max(math.sqrt(wave.worst_variance()), _LEAST_MOVE if in_window > _BOTH_KINDS else 0.0)
     return np.asarray(decoded + move * turns)
-
-
-def _tilt(centered: Rows) -> Array:
-    """Return two rows for every bin, whose means are its ends.
-
-    Raises
-    ------
-    DesignError
-        If the outputs do not reach far enough for some of these means.
-    """
-    knots = np.stack([_EDGES[:-1], _EDGES[1:] - _GAP], axis=1).ravel()
-    knots[-1] = 1.0
-    doubled = np.repeat(centered.parameters.logits, 2, axis=0)
-    both = replace(centered.parameters, logits=doubled)
-    rows = both.rows(replace(centered.shape, inputs=knots)).probabilities
-    if np.abs(rows.sum(axis=1) - 1.0).max() > _ROUNDING:
-        epsilon, size = centered.shape.epsilon, rows.shape[1]
-        raise DesignError(f"training found no unbiased table of {size} outputs for {epsilon}")
-    return rows

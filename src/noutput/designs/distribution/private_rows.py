@@ -30,7 +30,7 @@ from noutput.designs.solution import Array
 
 __all__ = ["Gradient", "Parameters", "Rows", "Shape"]
 
-Gradient: TypeAlias = tuple[Array, Array, Array]
+Gradient: TypeAlias = tuple[Array, ...]
 """Derivatives in the three parts of `Parameters`, or changes of them."""
 
 _LARGEST_LOGIT = 12.0
@@ -38,6 +38,7 @@ _START_LOGIT = 3.0
 _MET = 1e-12
 _ROUNDS = 100
 _LEAST_SLOPE = 1e-9
+_LARGEST_CHANGE = 4.0  # of a logit, per round
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,29 @@ class Parameters:
         No logit is large: those at a bound could not be moved by a gradient.
         """
         factor = math.exp(epsilon)
-        least = np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor)
+        return cls.above(np.sqrt(rows.min(axis=0) * rows.max(axis=0) / factor), rows, epsilon)
+
+    @classmethod
+    def above(
+        cls, least: Array, rows: Array, epsilon: float, largest: float = _START_LOGIT
+    ) -> Parameters:
+        """Return parameters of rows whose columns have these least entries, and a largest logit."""
+        factor = math.exp(epsilon)
         room = 1e-3 * (1.0 - 1.0 / factor)
         total = float(np.clip(least.sum(), 1.0 / factor + room, 1.0 - room))
         shares = least / least.sum()
         place = (rows / (total * shares) - 1.0) / (factor - 1.0)
-        edge = float(special.expit(_START_LOGIT))
+        edge = float(special.expit(largest))
         return cls(
             special.logit(np.clip(place, 1.0 - edge, edge)),
             np.log(shares),
             np.log([(total - 1.0 / factor) / (1.0 - total)]),
         )
+
+    @property
+    def parts(self) -> Gradient:
+        """The three of them."""
+        return self.logits, self.columns, self.total
 
     def moved(self, change: Gradient) -> Parameters:
         """Return the parameters after a step; logits stay where they can still turn back."""
@@ -110,16 +123,29 @@ class Parameters:
             self.total,
         )
 
-    def rows(self, shape: Shape) -> Rows:
-        """Return the table."""
-        lowest = math.exp(-shape.epsilon)
+    def least(self, epsilon: float) -> Array:
+        """Return the least entries of the columns."""
+        lowest = math.exp(-epsilon)
         total = lowest + (1.0 - lowest) * float(special.expit(self.total[0]))
-        least = total * special.softmax(self.columns)
-        logits = _balance(self.logits, least, shape)
-        return Rows(replace(self, logits=logits), special.expit(logits), least, shape)
+        return np.asarray(total * special.softmax(self.columns))
+
+    def rows(self, shape: Shape, *, linear: bool = False) -> Rows:
+        """Return the table.
+
+        Parameters
+        ----------
+        shape : Shape
+        linear : bool
+            Keep the balance of a row linear in the outputs at all costs, as `Rows.by_outputs`
+            supposes. Otherwise single entries may be cut on the way, which is as good where the
+            balance is taken into the logits.
+        """
+        least = self.least(shape.epsilon)
+        logits = _balance(self.logits, least, shape, linear=linear)
+        return Rows(replace(self, logits=logits), special.expit(logits), least, shape, self.logits)
 
 
-def _balance(logits: Array, least: Array, shape: Shape) -> Array:
+def _balance(logits: Array, least: Array, shape: Shape, *, linear: bool) -> Array:
     """Give every row its sum and its mean: Newton's method, with shorter steps where needed."""
     excess = math.expm1(shape.epsilon)
     unit = np.abs(shape.outputs).max()
@@ -132,7 +158,11 @@ def _balance(logits: Array, least: Array, shape: Shape) -> Array:
             break
         step = _solve(slopes, values, misses)
         change = (step[:, :1] + step[:, 1:] * values) * length[:, None]
-        change = np.clip(change, -4.0, 4.0)
+        if linear:
+            largest = np.maximum(np.abs(change).max(axis=1), _LARGEST_CHANGE)
+            change *= (_LARGEST_CHANGE / largest)[:, None]
+        else:
+            change = np.clip(change, -_LARGEST_CHANGE, _LARGEST_CHANGE)
         tried = found - change
         new_misses, new_slopes = _misses(tried, least, values, means, excess)
         better = np.abs(new_misses).max(axis=1) < size
@@ -176,12 +206,15 @@ class Rows:
         Where each entry lies between the least and the largest of its column.
     least : array of shape (N,)
     shape : Shape
+    unbalanced : array of shape (K, N)
+        The logits before the balance.
     """
 
     parameters: Parameters
     levels: Array
     least: Array
     shape: Shape
+    unbalanced: Array
 
     @property
     def probabilities(self) -> Array:
@@ -199,15 +232,39 @@ class Rows:
         What would change the sum or the mean of a row is taken out of it first.
         """
         slopes, values = self.slopes, self.shape.outputs
-        pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
-        shared = _solve(slopes, values, pulls)
+        shared = self._shared(by_rows)
         free = by_rows - shared[:, :1] - shared[:, 1:] * values
         by_least = (self.probabilities / self.least * free).sum(axis=0)
+        return slopes * free, *self.by_columns(by_least)
+
+    def by_columns(self, by_least: Array) -> tuple[Array, Array]:
+        """Return the gradient in `columns` and `total`, given that in the least entries."""
         total = float(self.least.sum())
         by_total = float(by_least @ self.least) / total
         place = float(special.expit(self.parameters.total[0]))
         return (
-            slopes * free,
             self.least * (by_least - by_total),
             np.array([by_total * -math.expm1(-self.shape.epsilon) * place * (1.0 - place)]),
         )
+
+    def by_outputs(self, by_rows: Array) -> Array:
+        """Return the gradient in what the outputs stand for, with the unbalanced logits held."""
+        shared = self._shared(by_rows)
+        free = by_rows - shared[:, :1] - shared[:, 1:] * self.shape.outputs
+        result: Array = self._tilts @ (self.slopes * free) - shared[:, 1] @ self.probabilities
+        return result
+
+    @property
+    def _tilts(self) -> Array:
+        """The factors of the outputs in the balance, one per row."""
+        balance = self.parameters.logits - self.unbalanced
+        low, high = np.argmin(self.shape.outputs), np.argmax(self.shape.outputs)
+        width = self.shape.outputs[high] - self.shape.outputs[low]
+        result: Array = (balance[:, high] - balance[:, low]) / width
+        return result
+
+    def _shared(self, by_rows: Array) -> Array:
+        """Return the multipliers of the sums and the means of the rows, of shape (K, 2)."""
+        slopes, values = self.slopes, self.shape.outputs
+        pulls = np.stack([(slopes * by_rows).sum(axis=1), (slopes * by_rows) @ values], axis=1)
+        return _solve(slopes, values, pulls)

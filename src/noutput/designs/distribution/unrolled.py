@@ -27,7 +27,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Errors", "errors_and_gradient"]
+__all__ = ["Batch", "Errors", "errors_and_gradient", "mirrored_mean"]
 
 Real = TypeVar("Real", bound=np.floating[Any])
 Array: TypeAlias = NDArray[Real]
@@ -182,3 +182,10 @@ def _loss(
     slope = 2.0 * batch.variance_weights * variance
     gradient += slope[:, None] * (centers**2 - 2.0 * mean[:, None] * centers)
     return wasserstein, variance, loss, gradient
+
+
+def mirrored_mean(gradient: Array[Real]) -> NDArray[np.float64]:
+    """Return the mean of a gradient and of its mirror image, for a symmetric table."""
+    exact = gradient.astype(np.float64)
+    result: NDArray[np.float64] = (exact + exact[::-1, ::-1]) / 2.0
+    return result
