@@ -49,8 +49,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Smaller pools and runs, so that few commits show what many do."""
     for name, value in {"POOL": 32, "KEPT": 16, "LARGE": 256}.items():
         monkeypatch.setattr(runs, name, value)
-    monkeypatch.setattr("noutput.collector.store.sqlite.POOL", 32)
-    monkeypatch.setattr("noutput.collector.store.sqlite.LARGE", 256)
+    monkeypatch.setattr("noutput.collector.store.sqlite_ids.POOL", 32)
+    monkeypatch.setattr("noutput.collector.store.sqlite_ids.LARGE", 256)
     monkeypatch.setattr("noutput.collector.store.postgresql.KEPT", 16)
 
 
@@ -219,7 +219,7 @@ def test_a_failed_commit_forgets_nothing_else(
         assert isinstance(store, SqliteStore)
         key = create(store, campaign)
         add(store, key, ids[:200])
-        known = store._known[key].ids
+        known = store._remembered._known[key].ids
 
         def fail(*_: object) -> None:
             raise UnavailableError("the disk is full")
@@ -229,7 +229,7 @@ def test_a_failed_commit_forgets_nothing_else(
                 patch.setattr(SqliteStore, "_count", fail)
                 with pytest.raises(UnavailableError):
                     add(store, key, ids[150:count])
-            assert store._known[key].ids is known
+            assert store._remembered._known[key].ids is known
             assert len(known) == 200
         before = known.probes
         assert add(store, key, ids[199:201]) == Outcome(1, 1)

@@ -74,7 +74,7 @@ def test_merging_does_not_hide_damage(tmp_path: Path, campaign: Campaign, table:
         key = create(store, campaign)
         add(store, key, ids[:60])
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        other = "CAST(X'00' || substr(ids, 2) AS BLOB)"
+        other = "CAST(X'FF' || substr(ids, 2) AS BLOB)"  # the smallest id begins with less
         assert connection.execute(f"UPDATE {table} SET ids = {other}").rowcount == 1  # noqa: S608
     with closing(open_store(str(file))) as store:
         before = sqlite_groups(file)

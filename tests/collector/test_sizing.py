@@ -75,7 +75,7 @@ def test_memory_with_sqlite(tmp_path: Path, campaign: Campaign) -> None:
         try:
             found: dict[bool, list[float]] = {False: [], True: []}
             for done in add(store, campaign, 500_000, THOUSANDS):
-                (known,) = store._known.values()  # type: ignore[attr-defined]
+                (known,) = store._remembered._known.values()  # type: ignore[attr-defined]
                 if done >= 100_000:  # before, what a store takes anyway weighs
                     bytes_each = tracemalloc.get_traced_memory()[0] / done
                     found[known.ids._former is not None].append(bytes_each)

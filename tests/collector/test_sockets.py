@@ -37,7 +37,7 @@ def serving(store: Store, limits: Limits) -> Iterator[int]:
     app = create_app(store, limits=limits)
     protocol = limited_protocol(limits, app.services.limiter, app.services.metrics)
     config = uvicorn.Config(
-        app, http=protocol, ws="none", log_config=None, log_level="error", access_log=False,
+        app, http=protocol, ws="none", log_config=None, log_level="warning", access_log=False,
         lifespan="on",
     )  # fmt: skip
     server = uvicorn.Server(config)

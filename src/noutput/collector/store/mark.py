@@ -56,6 +56,7 @@ class MarkFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: IO[bytes] | None = None
+        self._closed = False
 
     def read(self) -> HighWater | None:
         """Return the mark, or None where there is none or its checksum is wrong."""
@@ -80,12 +81,15 @@ class MarkFile:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file for good: what is written later, by a commit that hung, is dropped."""
+        self._closed = True
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _write_line(self, start: int, values: HighWater) -> None:
+        if self._closed:
+            return
         if self._file is None:
             self._file = open(self.path, "r+b", buffering=0, opener=_opener)  # noqa: SIM115 (stays open)
         self._file.seek(start)

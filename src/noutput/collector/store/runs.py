@@ -8,6 +8,7 @@ of its places stay taken, so that the next id to come is never alone in it.
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ KEPT = 512  # ids that stay in a pool when the others leave: the smallest group 
 LARGE = 2048  # ids; a smaller run is replaced by one that has the next ids as well
 _PIECE = 1 << 16
 _AT_ONCE = 1 << 20
+_FEW = 8  # ids that are put into a pool one by one: sorting it takes longer
 _FOLLOWING = (
     "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? AND sequence <= ?"
     " ORDER BY sequence"
@@ -43,13 +45,18 @@ def ordered(ids: bytes, *, parts: bool = False) -> bytes:
     >>> ordered(b"b" * 16 + b"a" * 16) == b"a" * 16 + b"b" * 16
     True
     """
+    return np.frombuffer(ids, "V16").take(_order(ids, parts=parts)).tobytes()
+
+
+def _order(ids: bytes, *, parts: bool = False) -> Indexes:
+    """Return the places of ids in the order of their bytes."""
     halves = np.frombuffer(ids, ">u8").reshape(-1, 2)
     high = halves[:, 0].astype(np.uint64)
     order = np.argsort(high, kind="stable" if parts else "quicksort")
     found = high[order]
     if (found[1:] == found[:-1]).any():
         order = np.lexsort((halves[:, 1], high))
-    return halves[order].tobytes()
+    return order
 
 
 def mixed(pool: bytes, fresh: bytes) -> tuple[bytes, bytes]:
@@ -64,14 +71,26 @@ def mixed(pool: bytes, fresh: bytes) -> tuple[bytes, bytes]:
     >>> len(pool) // 16, len(run) // 16
     (512, 1490)
     """
+    count = (len(pool) + len(fresh)) // ID
+    if count <= POOL and len(fresh) <= ID * _FEW:
+        return _inserted(pool, fresh), b""
     together = pool + fresh
-    count = len(together) // ID
     if count <= POOL:
         return ordered(together), b""
     stay = np.zeros(count, np.bool_)
     stay[some(count, KEPT)] = True
-    ids = np.frombuffer(ordered(together), "V16")
-    return ids[stay].tobytes(), ids[~stay].tobytes()
+    ids, order = np.frombuffer(together, "V16"), _order(together)
+    return ids.take(order[stay]).tobytes(), ids.take(order[~stay]).tobytes()
+
+
+def _inserted(pool: bytes, fresh: bytes) -> bytes:
+    """Return a pool with a few more ids, each put in its place."""
+    for start in range(0, len(fresh), ID):
+        each = fresh[start : start + ID]
+        places = range(len(pool) // ID)
+        place = ID * bisect_left(places, each, key=lambda k: pool[ID * k : ID * k + ID])
+        pool = pool[:place] + each + pool[place:]
+    return pool
 
 
 def padded(pool: bytes) -> bytes:
@@ -81,8 +100,17 @@ def padded(pool: bytes) -> bytes:
 
 def some(count: int, number: int) -> Indexes:
     """Return so many of the numbers below `count`, chosen by the operating system's chance."""
-    words = np.frombuffer(os.urandom(4 * count), np.uint32)
-    return np.argpartition(words, number)[:number]
+    if count < 8 * number:
+        words = np.frombuffer(os.urandom(4 * count), np.uint32)
+        return np.argpartition(words, number)[:number]
+    # Few of many: draw them one by one, and again those that were drawn before.
+    found = np.empty(0, np.intp)
+    while len(found) < number:
+        words = np.frombuffer(os.urandom(8 * number), np.uint64) % np.uint64(count)
+        found = np.concatenate((found, words.astype(np.intp)))
+        _, first = np.unique(found, return_index=True)
+        found = found[np.sort(first)][:number]
+    return found
 
 
 def rewrite_runs(connection: Connection) -> None:

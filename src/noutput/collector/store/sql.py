@@ -47,6 +47,7 @@ class SqlStore(SqlTokens):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._closed = False
         self._problems: list[str] = []
         try:
             with self._write() as connection:
@@ -305,31 +306,38 @@ class SqlStore(SqlTokens):
         self._problems.clear()
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Give back all connections; whoever still asks gets an `UnavailableError`."""
+        self._closed = True
         self._engine.dispose()
+
+    def _connect(self) -> Connection:
+        if self._closed:
+            raise UnavailableError("the database was closed")
+        return self._engine.connect()
 
     @contextmanager
     def _read(self, **options: Any) -> Iterator[Connection]:
-        with _translated(), self._engine.connect() as connection:
+        with self._translated(), self._connect() as connection:
             yield connection.execution_options(**options)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with (
-            _translated(),
-            self._engine.connect() as connection,
-            connection.execution_options(write=True).begin(),
-        ):
+        with self._translated(), self._writer() as connection, connection.begin():
             yield connection
 
+    @contextmanager
+    def _writer(self) -> Iterator[Connection]:
+        """Return a connection for one transaction that writes."""
+        with self._connect() as connection:
+            yield connection.execution_options(write=True)
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turn errors of the driver into `UnavailableError`."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except (DBAPIError, SQLAlchemyError) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        raise UnavailableError(f"the database is unavailable: {cause}") from error
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn errors of the driver into `UnavailableError`."""
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            raise UnavailableError(f"the database is unavailable: {cause}") from error
