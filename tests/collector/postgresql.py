@@ -47,7 +47,7 @@ class PostgresqlServer:
     @contextmanager
     def start(cls) -> Iterator[PostgresqlServer]:
         # Not in pytest's own folder: another user cannot enter that.
-        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-", dir="/tmp"))
+        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-"))
         server = cls(folder, _free_port())
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")
@@ -62,7 +62,7 @@ class PostgresqlServer:
             shutil.rmtree(folder, ignore_errors=True)
 
     def up(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}"
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"),
                   "-o", options, "-w", "-t", "60", "start")  # fmt: skip
 
