@@ -6,6 +6,8 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from noutput.campaign import Campaign, Report, draw_report
 from noutput.campaign.wire import REPORT_TYPE, encode_report
+from noutput.collector.http.auth import RecentTokens, new_token
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError
 from noutput.collector.metrics import Metrics
@@ -106,8 +109,48 @@ def test_everything_else_that_asks_a_frozen_database_gets_503(
         assert problem(service.call("GET", path)) == (503, "unavailable")
     refused = service.call("GET", "/campaigns/unknown", headers={"Accept": "text/html"})
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-    scraped = service.call("GET", "/metrics", headers=service.admin)
-    assert problem(scraped) == (503, "unavailable")
+
+
+def test_the_metrics_of_a_frozen_database_can_be_read_by_who_has_read_them(
+    frozen: tuple[Service, Frozen],
+) -> None:
+    service, store = frozen
+    made = {
+        kind: service.call("POST", "/tokens", json={"kind": kind}, headers=service.admin).json()
+        for kind in ("metrics", "read")
+    }
+    known, other = ({"Authorization": f"Bearer {made[kind]['token']}"} for kind in made)
+    scrape = partial(service.call, "GET", "/metrics")
+    cookie = {"Cookie": f"noutput_token={made['read']['token']}"}
+    assert scrape(headers=known).status_code == scrape(headers=cookie).status_code == 200
+    impatient(service)
+    store.gate.clear()
+    assert "noutput_queued_reports" in scrape(headers=known).text
+    for headers in (other, cookie, {"Cookie": f"noutput_token=noutput_{'0' * 12}_{'0' * 43}"}):
+        assert problem(scrape(headers=headers)) == (503, "unavailable")
+    assert problem(scrape()) == (401, "token-required")
+    # nothing else follows from it
+    assert problem(service.call("GET", "/campaigns", headers=known)) == (503, "unavailable")
+
+
+def test_tokens_are_taken_for_valid_for_an_hour_and_not_beyond_their_end() -> None:
+    start, seconds = datetime(2026, 5, 1, tzinfo=UTC), [0.0]
+    recent = RecentTokens(lambda: seconds[0])
+    rows = [new_token("metrics", None, start, expires=start + timedelta(minutes=1))[1],
+            *(new_token("metrics", None, start)[1] for _ in range(16))]  # fmt: skip
+    for number, row in enumerate(rows[:16]):
+        recent.note(f"Bearer {number}", row)
+    assert recent.get("Bearer 0", start) is rows[0]
+    assert recent.get("Bearer 0", start + timedelta(minutes=1)) is None
+    recent.note("Bearer 1", None)  # it was deleted meanwhile
+    assert recent.get("Bearer 1", start) is None
+    for number in (16, 17):
+        recent.note(f"Bearer {number}", rows[2])
+    assert recent.get("Bearer 0", start) is None  # the newest 16 are kept
+    seconds[0] = 3600.0
+    assert recent.get("Bearer 2", start) is rows[2]
+    seconds[0] = 3601.0
+    assert recent.get("Bearer 2", start) is None
 
 
 def test_while_a_commit_does_not_end_no_more_is_taken() -> None:

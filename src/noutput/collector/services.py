@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimates import Estimates
+from noutput.collector.http.auth import RecentTokens
 from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.closing import Closer
@@ -44,6 +45,7 @@ class Services:
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
     renderings: Renderings = field(default_factory=Renderings)
+    scrapers: RecentTokens = field(default_factory=RecentTokens)
     limiter: RateLimiter = field(init=False)
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)

@@ -10,14 +10,14 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from noutput.collector.http.auth import recognize
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.services import Services
-from noutput.collector.store.interface import TokenRow
+from noutput.collector.store.interface import TokenRow, UnavailableError
 
 if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = [
-    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Shared", "accepts_gzip",
-    "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
+    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Scraper", "Shared",
+    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -61,6 +61,30 @@ async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -
 # For routes that only read: the token may also be in the cookie of the dashboard, which a browser
 # sends by itself. Routes that change something never look at it.
 MaybeReader = Annotated[TokenRow | None, Depends(_maybe_reader)]
+
+
+async def _scraper(
+    request: Request,
+    services: Shared,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> TokenRow | None:
+    header = request.headers.get("authorization")
+    if header is None:
+        return await _maybe_reader(request, services, None)
+    try:
+        token = await _maybe_token(request, services, bearer)
+    except UnavailableError:
+        token = services.scrapers.get(header, services.clock())
+        if token is None:
+            raise
+    else:
+        services.scrapers.note(header, token)
+    return token
+
+
+# For the metrics, which are needed most while the database does not answer: then, a token that
+# has read them within the last hour is enough.
+Scraper = Annotated[TokenRow | None, Depends(_scraper)]
 
 
 def wants_page(request: Request) -> bool:
