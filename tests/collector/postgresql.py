@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -33,6 +34,15 @@ def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def _with_children(parent: int) -> Iterator[int]:
+    yield parent
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                yield int(folder.name)
 
 
 @dataclass
@@ -68,6 +78,21 @@ class PostgresqlServer:
 
     def down(self, mode: str, *, check: bool = True) -> None:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop", check=check)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all processes of this server, as a machine that hangs; let them go on at the end."""
+        postmaster = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        stopped: list[int] = []
+        try:
+            # The postmaster first: it starts no more of them.
+            for process in _with_children(postmaster):
+                os.kill(process, signal.SIGSTOP)
+                stopped.append(process)
+            yield
+        finally:
+            for process in stopped:
+                os.kill(process, signal.SIGCONT)
 
     def new_database(self) -> str:
         name = f"test_{next(self._numbers)}"

@@ -16,12 +16,15 @@ import pytest
 
 from noutput.campaign import Campaign, Report, draw_report
 from noutput.campaign.wire import REPORT_TYPE, encode_report
+from noutput.collector import readiness
 from noutput.collector.http.auth import RecentTokens, new_token
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError
 from noutput.collector.metrics import Metrics
 from noutput.collector.store import open_store
+from noutput.collector.store.check import check_database
 from noutput.collector.store.interface import Outcome, Store, Submission
+from tests.collector.postgresql import PostgresqlServer
 from tests.collector.service import Service, problem, start_service
 
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
@@ -97,6 +100,33 @@ def test_reports_that_wait_for_a_frozen_database_get_503_and_count_once(
     assert all(sum(each.values()) == 1 for each in again)
     assert again[0] == {"accepted": 0, "repeated": 1}
     assert service.total() == 20
+
+
+def test_a_postgresql_that_is_stopped_loses_and_doubles_nothing(
+    postgresql: PostgresqlServer, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "_LONGEST_COMMIT_SECONDS", 0.01)
+    store = open_store(postgresql.new_database())
+    with start_service(store) as service:
+        service.create(campaign)
+        reports = [draw_report(campaign, VALUES) for _ in range(12)]
+        assert [service.report(report).status_code for report in reports[:4]] == [200] * 4
+        services = service.app.services
+        impatient(service)
+        with postgresql.frozen():
+            waiting = [send(service, report) for report in reports]
+            for refused in [answer.result(30) for answer in waiting]:
+                assert problem(refused) == (503, "unavailable")
+                assert refused.headers["retry-after"] == "5"
+            assert service.call("GET", "/health/live").status_code == 200
+            assert problem(service.call("GET", "/health")) == (503, "unavailable")
+        services.writer._seconds = services.lanes.store.seconds = 30.0
+        again = [service.report(report).json() for report in reports]
+        assert all(sum(each.values()) == 1 for each in again)
+        assert again[:4] == [{"accepted": 0, "repeated": 1}] * 4
+        assert service.total() == 12
+        assert [found.problems for found in check_database(store)] == [(), ()]
+    store.close()
 
 
 def test_everything_else_that_asks_a_frozen_database_gets_503(
