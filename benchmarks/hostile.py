@@ -14,7 +14,6 @@ import json
 import math
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -212,29 +211,10 @@ def _frozen(seconds: float, health: str) -> Finding:
         server = stack.enter_context(_serving(folder, database.new_database(), [campaign]))
         before = asyncio.run(_watch(server, campaign, min(seconds, 10.0), health))
         log = server.log.stat().st_size
-        frozen = _family(int((database.folder / "data/postmaster.pid").read_text().split()[0]))
-        try:
-            for process in frozen:
-                os.kill(process, signal.SIGSTOP)
+        with database.frozen():
             during = asyncio.run(_watch(server, campaign, seconds, health))
-        finally:
-            for process in frozen:
-                os.kill(process, signal.SIGCONT)
         size = server.log.stat().st_size - log
     return _finding("PostgreSQL frozen", before, during, {}, size, frozen=True)
-
-
-def _family(parent: int) -> list[int]:
-    """Return a process and its children."""
-    found = [parent]
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(path.parent.name))
-    return found
 
 
 def _finding(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -35,6 +36,15 @@ def _free_port() -> int:
         return port
 
 
+def _with_children(parent: int) -> Iterator[int]:
+    yield parent
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                yield int(folder.name)
+
+
 @dataclass
 class PostgresqlServer:
     """A running server; root starts it as another user, as PostgreSQL demands."""
@@ -47,7 +57,7 @@ class PostgresqlServer:
     @contextmanager
     def start(cls) -> Iterator[PostgresqlServer]:
         # Not in pytest's own folder: another user cannot enter that.
-        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-", dir="/tmp"))
+        folder = Path(tempfile.mkdtemp(prefix="noutput-pg-"))
         server = cls(folder, _free_port())
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")
@@ -62,12 +72,27 @@ class PostgresqlServer:
             shutil.rmtree(folder, ignore_errors=True)
 
     def up(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}"
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"),
                   "-o", options, "-w", "-t", "60", "start")  # fmt: skip
 
     def down(self, mode: str, *, check: bool = True) -> None:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop", check=check)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all processes of this server, as a machine that hangs; let them go on at the end."""
+        postmaster = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        stopped: list[int] = []
+        try:
+            # The postmaster first: it starts no more of them.
+            for process in _with_children(postmaster):
+                os.kill(process, signal.SIGSTOP)
+                stopped.append(process)
+            yield
+        finally:
+            for process in stopped:
+                os.kill(process, signal.SIGCONT)
 
     def new_database(self) -> str:
         name = f"test_{next(self._numbers)}"

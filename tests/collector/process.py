@@ -36,10 +36,10 @@ class Running:
         self.process.wait(30)
 
 
-def launch(database: str, *options: str, port: int = 0) -> Running:
-    """Start a collector and wait until it listens."""
+def launch(database: str, *options: str, port: int = 0, prelude: str = "") -> Running:
+    """Start a collector, after the statements of `prelude`, and wait until it listens."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _SERVE, "--database", database, "--port", str(port),
+        [sys.executable, "-c", prelude + _SERVE, "--database", database, "--port", str(port),
          "--rate", "0", *options],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip

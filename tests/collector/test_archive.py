@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import zipfile
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,12 @@ from noutput.collector.http.auth import (
     recognize,
 )
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.archive import (
+    back_up,
+    check_export,
+    export_campaign,
+    import_campaign,
+)
 from noutput.collector.store.interface import ConflictError, Outcome, Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
 from tests.collector.conftest import make_campaign
@@ -41,13 +47,28 @@ def again(store: Store, piece: Submission) -> list[Outcome | None]:
     return store.add([Submission(row.key, piece.ids, piece.cells)])
 
 
+def write_export(file: Path, parts: dict[str, bytes]) -> None:
+    """Write the entries of an export with checksums that fit."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+        sums = "".join(f"{sha256(parts[name]).hexdigest()}  {name}\n" for name in sorted(parts))
+        archive.writestr("SHA256SUMS", sums)
+
+
+def read_export(file: Path) -> dict[str, bytes]:
+    """Return the entries of an export without their checksums."""
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name != "SHA256SUMS"}
+
+
 def test_a_campaign_moves_to_another_database(
     store: Store, tmp_path: Path, campaign: Campaign
 ) -> None:
     """From each kind to SQLite and back, without a report counted twice."""
     piece = fill(store, campaign, 500)
     file = tmp_path / "commute.noutput"
-    assert export_campaign(store, "commute", file) == 500
+    assert export_campaign(store, "commute", file)[0] == 500
     other = open_store(str(tmp_path / "other.db"))
     row = import_campaign(other, file)
     assert (row.id, row.created) == ("commute", NOW)
@@ -77,19 +98,13 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     fill(store, campaign, 20)
     good = tmp_path / "good.noutput"
     export_campaign(store, "commute", good)
-    with zipfile.ZipFile(good) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts = read_export(good)
     store.delete("commute")
 
     def refused(**changes: bytes | None) -> str:
         bad = tmp_path / "bad.noutput"
-        with zipfile.ZipFile(bad, "w") as archive:
-            for name, content in {
-                **parts,
-                **{k.replace("_", "."): v for k, v in changes.items()},
-            }.items():
-                if content is not None:
-                    archive.writestr(name, content)
+        changed = {**parts, **{name.replace("_", "."): new for name, new in changes.items()}}
+        write_export(bad, {name: new for name, new in changed.items() if new is not None})
         with pytest.raises(DocumentError) as error:
             import_campaign(store, bad)
         assert store.campaigns() == []
@@ -100,7 +115,7 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "sorted" in refused(ids_bin=ids[16:] + ids[:16])
     assert "sorted" in refused(ids_bin=ids[:16] * 20)
     assert "cells from 0 to 14" in refused(counts_json=counts.replace(b'"0"', b'"15"'))
-    assert "version" in refused(counts_json=counts.replace(b'"version": 1', b'"version": 2'))
+    assert "version" in refused(counts_json=counts.replace(b'"version": 2', b'"version": 3'))
     assert "entries" in refused(counts_json=None)
     assert "document" in refused(campaign_json=b"{")
     (tmp_path / "no.zip").write_bytes(b"no zip")
@@ -109,6 +124,75 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     with pytest.raises(InvalidArgumentError, match="be the id of a campaign"):
         export_campaign(store, "nothing", tmp_path / "x")
     store.close()
+
+
+@pytest.fixture
+def export(tmp_path: Path, campaign: Campaign) -> tuple[Path, str]:
+    """An export of 40 reports, and its checksum."""
+    store = open_store(str(tmp_path / "reports.db"))
+    fill(store, campaign, 40)
+    file = tmp_path / "commute.noutput"
+    _, checksum = export_campaign(store, "commute", file)
+    store.close()
+    return file, checksum
+
+
+@pytest.mark.parametrize("name", ["campaign.json", "counts.json", "ids.bin"])
+def test_an_altered_export_is_refused(export: tuple[Path, str], tmp_path: Path, name: str) -> None:
+    """Also where it is still a fine export of its kind: another title, count or id."""
+    file, _ = export
+    with zipfile.ZipFile(file) as archive:
+        parts = {entry: archive.read(entry) for entry in archive.namelist()}
+    ids = parts["ids.bin"]
+    parts[name] = {
+        "campaign.json": parts["campaign.json"].replace(b'"Commute"', b'"COMMUTE"'),
+        "counts.json": parts["counts.json"].replace(b'"0": 3, "1": 3', b'"0": 2, "1": 4'),
+        "ids.bin": ids[:-1] + bytes([ids[-1] ^ 1]),
+    }[name]
+    with zipfile.ZipFile(file, "w") as archive:
+        for entry, content in parts.items():
+            archive.writestr(entry, content)
+    other = str(tmp_path / "other.db")
+    with pytest.raises(DocumentError, match=rf"{name} must be as it was written"):
+        check_export(file)
+    done = CliRunner().invoke(import_command, [str(file), "--database", other])
+    assert done.exit_code != 0
+    assert not Path(other).exists()
+
+
+def test_the_checksum_of_an_export_names_one_content(
+    export: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Whoever alters an export can make its own checksums fit, but not the one that was printed."""
+    file, checksum = export
+    assert check_export(file) == checksum
+    parts = read_export(file)
+    ids = parts["ids.bin"]
+    write_export(file, {**parts, "ids.bin": ids[:-1] + bytes([ids[-1] ^ 1])})
+    assert check_export(file) not in (checksum, None)
+    with pytest.raises(DocumentError, match=f"have the checksum {checksum}"):
+        check_export(file, checksum)
+    arguments = [str(file), "--database", str(tmp_path / "other.db")]
+    assert CliRunner().invoke(import_command, [*arguments, "--checksum", checksum]).exit_code != 0
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_an_export_of_an_older_version_is_read_with_a_warning(
+    export: tuple[Path, str], tmp_path: Path
+) -> None:
+    file, checksum = export
+    parts = read_export(file)
+    parts["counts.json"] = parts["counts.json"].replace(b'"version": 2', b'"version": 1')
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert check_export(file) is None
+    arguments = [str(file), "--database", str(tmp_path / "other.db")]
+    assert CliRunner().invoke(import_command, [*arguments, "--checksum", checksum]).exit_code != 0
+    done = CliRunner().invoke(import_command, arguments)
+    assert done.exit_code == 0
+    assert "has no checksums: nothing shows whether it was altered" in done.stderr
+    assert "with 40 reports" in done.stdout
 
 
 def test_a_backup_can_be_served(database: str, tmp_path: Path, campaign: Campaign) -> None:

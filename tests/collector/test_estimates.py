@@ -18,7 +18,7 @@ from noutput.questions import Number
 from noutput.tally import Tally
 from tests.collector.conftest import make_campaign
 from tests.collector.people import seeded_reports
-from tests.collector.service import Service
+from tests.collector.service import Service, problem
 
 PATH = "/campaigns/commute/estimates"
 
@@ -104,8 +104,38 @@ def test_answers_are_kept_while_the_counts_are(
     moment[0] += 3600
     assert service.call("GET", PATH).json()["reports"] == 201
     assert len(calls) == 2
-    service.call("GET", f"{PATH}?level=0.9")
+    for level in module.LEVELS:  # of one computation
+        assert service.call("GET", f"{PATH}?level={level}").json()["level"] == level
+    assert len(calls) == 2
+    service.call("GET", f"{PATH}?bins=32")
     assert len(calls) == 3
+
+
+def test_only_a_few_levels_and_bins_may_be_asked_for(service: Service) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    for query, rule in (
+        ("level=0.94", "level must be one of 0.5, 0.8, 0.9, 0.95, 0.99, 0.999; found 0.94"),
+        ("bins=65", "bins must be one of 4, 8, 16, 32, 64, 72, 80, 128, 256; found 65"),
+    ):
+        answer = service.call("GET", f"{PATH}?{query}")
+        assert problem(answer) == (422, "invalid-parameter")
+        assert answer.json()["detail"] == rule
+    for bins in module.allowed_bins(campaign):
+        assert service.call("GET", f"{PATH}?bins={bins}").status_code == 200
+
+
+def test_the_answers_that_are_kept_have_a_bounded_number_of_bins(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = make_campaign(public=True)
+    service.create(campaign)
+    monkeypatch.setattr(module, "_KEPT_BINS", 3 * (256 + 128))
+    estimates = service.app.services.estimates
+    for bins in (256, 64, 128, 32):
+        service.call("GET", f"{PATH}?bins={bins}")
+    assert [bins for _, _, bins, _ in estimates._answers] == [64, 128, 32]
+    assert set(estimates._bins) == set(estimates._answers)
 
 
 def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.Generator) -> None:

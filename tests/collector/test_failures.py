@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import zipfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from noutput.collector.store import open_store
 from noutput.collector.store.archive import export_campaign, import_campaign
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 from noutput.errors import InvalidArgumentError
+from tests.collector.test_archive import read_export, write_export
 
 
 class Broken:
@@ -46,22 +47,39 @@ def test_the_writer_outlives_any_failure_and_acknowledges_nothing_of_it() -> Non
     asyncio.run(main())
 
 
+def test_a_commit_that_hangs_does_not_keep_a_collector_from_stopping() -> None:
+    release = threading.Event()
+
+    class Hanging:
+        def add(self, submissions: list[Submission]) -> list[Outcome | None]:
+            assert release.wait(30)
+            return [None] * len(submissions)
+
+    async def main() -> None:
+        writer = Writer(Hanging(), Metrics(), limit=100, seconds=0.01)  # type: ignore[arg-type]
+        writer.start()
+        waiting = writer.submit(Submission(1, b"i" * 16, b"\0" * 4))
+        await writer.stop()
+        assert not waiting.done()  # nobody was told that it was counted
+        release.set()
+
+    asyncio.run(main())
+
+
 @pytest.fixture
 def export(tmp_path: Path, campaign: Campaign) -> dict[str, bytes]:
     store = open_store(str(tmp_path / "reports.db"))
     store.create(campaign.id, campaign.fingerprint, campaign.to_json(), "2026-05-01T00:00:00Z")
     export_campaign(store, campaign.id, tmp_path / "good.noutput")
     store.close()
-    with zipfile.ZipFile(tmp_path / "good.noutput") as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return read_export(tmp_path / "good.noutput")
 
 
 def import_changed(export: dict[str, bytes], change: dict[str, Any], folder: Path) -> str:
     """Return how a store refuses an export with other counts, of which it keeps nothing."""
     counts = json.loads(export["counts.json"]) | change
-    with zipfile.ZipFile(folder / "bad.noutput", "w") as archive:
-        for name, content in {**export, "counts.json": json.dumps(counts).encode()}.items():
-            archive.writestr(name, content)
+    changed = {**export, "counts.json": json.dumps(counts).encode()}
+    write_export(folder / "bad.noutput", changed)
     store = open_store(str(folder / "other.db"))
     try:
         with pytest.raises(InvalidArgumentError) as error:

@@ -15,6 +15,7 @@ from noutput.collector.store.archive import back_up, export_campaign
 from noutput.collector.store.files import keep_private
 
 NOW = "2026-05-01T00:00:00Z"
+FILES = {"reports.db", "reports.db-wal", "reports.db-shm", "reports.db-mark"}
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +38,7 @@ def test_files_are_private(tmp_path: Path, campaign: Campaign) -> None:
     found = modes(tmp_path)
     store.close()
     assert set(found.values()) == {0o600}, found
-    names = {"reports.db", "reports.db-wal", "reports.db-shm", "copy.db", "commute.noutput"}
-    assert set(found) == names
+    assert set(found) == {*FILES, "copy.db", "commute.noutput"}
 
 
 def test_an_older_database_is_made_private(
@@ -84,5 +84,5 @@ def test_where_files_cannot_be_linked_sqlite_makes_one(
     store = open_store(str(tmp_path / "reports.db"))
     found = modes(tmp_path)
     store.close()
-    assert set(found) == {"reports.db", "reports.db-wal", "reports.db-shm"}
+    assert set(found) == FILES
     assert set(found.values()) == {0o600}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import text
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -15,8 +14,8 @@ from noutput.collector.services import Services
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up
 from noutput.collector.store.interface import Milestone, Store, Submission, UnavailableError
-from noutput.collector.store.sql import SqlStore
 from tests.collector.service import Clock
+from tests.collector.versions import set_back
 
 
 def add(services: Services, campaign: Campaign, count: int, rng: np.random.Generator) -> int:
@@ -179,11 +178,8 @@ def test_a_database_of_the_first_version_gets_a_history(
 ) -> None:
     old = open_store(database)
     key = add(Services(old, Clock()), campaign, 300, rng)
-    assert isinstance(old, SqlStore)
-    with old._write() as connection:  # as it was before there was a history
-        connection.execute(text("DROP TABLE history"))
-        connection.execute(text("UPDATE noutput_schema SET version = 1"))
     old.close()
+    set_back(database, 1)
     store = open_store(database)
     services = Services(store, Clock())
     assert store.totals() == {key: 300}

@@ -24,6 +24,13 @@ CLIENTS = 8
 REPORTS = 50_000
 KILLS = 10
 PATH = "/campaigns/commute/reports"
+# Ids are merged all the time, so that kills hit merges.
+MERGING = """
+from noutput.collector.ingest import merging
+from noutput.collector.store import runs
+merging._MERGE_SECONDS = 0.01
+runs.POOL, runs.KEPT, runs.LARGE = 64, 32, 1024
+"""
 pytestmark = pytest.mark.slow
 
 
@@ -122,7 +129,9 @@ def run_with_kills(
 ) -> None:
     """One collector on SQLite; two that share PostgreSQL, which crashes once itself."""
     ports = [free_port() for _ in range(1 if postgresql is None else 2)]
-    servers = [launch(database, "--campaign", str(document), port=port) for port in ports]
+    servers = [
+        launch(database, "--campaign", str(document), port=port, prelude=MERGING) for port in ports
+    ]
     kills = Kills()
     senders = [Sender(campaign, ports, seed, kills) for seed in range(CLIENTS)]
     rng = random.Random(7)  # noqa: S311
@@ -137,7 +146,7 @@ def run_with_kills(
             if postgresql is not None and number == KILLS // 2:
                 postgresql.down("immediate")  # a crash: the log is replayed at the start
                 postgresql.up()
-            servers[place] = launch(database, port=ports[place])
+            servers[place] = launch(database, port=ports[place], prelude=MERGING)
         for sender in senders:
             sender.join(120)
     finally:

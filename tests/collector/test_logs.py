@@ -48,6 +48,13 @@ def test_lines_cannot_be_forged(log: io.StringIO) -> None:
     assert second.endswith(r"lost\x1b[2J\u2028y")
 
 
+def test_lines_that_repeat_are_written_once(log: io.StringIO) -> None:
+    for _ in range(3):
+        logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+        logging.getLogger("noutput.collector").error("the commit failed")
+    assert len(log.getvalue().splitlines()) == 2
+
+
 def test_no_secret_is_written(log: io.StringIO) -> None:
     try:
         raise ValueError(f"Bearer {TOKEN} is wrong")

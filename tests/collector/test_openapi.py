@@ -32,8 +32,8 @@ ROUTES = {
     ("GET", "/campaigns"), ("POST", "/campaigns"), ("GET", "/campaigns/{id}"),
     ("DELETE", "/campaigns/{id}"), ("POST", "/campaigns/{id}/close"),
     ("POST", "/campaigns/{id}/reports"), ("GET", "/campaigns/{id}/estimates"),
-    ("GET", "/health"), ("GET", "/metrics"), ("GET", "/tokens"), ("POST", "/tokens"),
-    ("DELETE", "/tokens/{id}"),
+    ("GET", "/health"), ("GET", "/health/live"), ("GET", "/health/ready"), ("GET", "/metrics"),
+    ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/{id}"),
 }  # fmt: skip
 EXAMPLES = 25
 

@@ -235,7 +235,7 @@ def test_a_full_queue_says_when_to_come_back(tmp_path: object, campaign: Campaig
         service.app.services.metrics.queued = Limits().queued_reports
         answer = service.report(draw_report(campaign, VALUES))
         assert problem(answer) == (503, "unavailable")
-        assert answer.headers["retry-after"] == "1"
+        assert answer.headers["retry-after"] == "5"
         service.app.services.metrics.queued = 0
         assert service.report(draw_report(campaign, VALUES)).status_code == 200
     store.close()
@@ -268,9 +268,26 @@ def test_health_follows_the_database(
     def fail(*_: object) -> None:
         raise UnavailableError("no database")
 
-    for name in ("ping", "add"):
+    for name in ("probe", "add"):
         monkeypatch.setattr(service.store, name, fail)
-    assert problem(service.call("GET", "/health")) == (503, "unavailable")
     answer = service.report(draw_report(campaign, VALUES))
     assert problem(answer) == (503, "unavailable")
     assert answer.headers["retry-after"]
+    assert problem(service.call("GET", "/health")) == (503, "unavailable")
+    assert service.call("GET", "/health/live").json()["status"] == "ok"
+
+
+def test_health_doubts_a_database_that_did_not_answer_a_reader(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.call("GET", "/health").status_code == 200
+
+    from noutput.collector.store.interface import UnavailableError
+
+    def fail(*_: object) -> None:
+        raise UnavailableError("no database")
+
+    for name in ("probe", "campaigns"):
+        monkeypatch.setattr(service.store, name, fail)
+    assert problem(service.call("GET", "/campaigns")) == (503, "unavailable")
+    assert problem(service.call("GET", "/health")) == (503, "unavailable")

@@ -34,9 +34,11 @@ GOOD: list[bytes] = []  # the bodies that were sent to be counted
 @contextmanager
 def serving(store: Store, limits: Limits) -> Iterator[int]:
     """Serve in a thread; return the port."""
+    app = create_app(store, limits=limits)
+    protocol = limited_protocol(limits, app.services.limiter, app.services.metrics)
     config = uvicorn.Config(
-        create_app(store, limits=limits), http=limited_protocol(limits), ws="none",
-        log_level="error", access_log=False, lifespan="on",
+        app, http=protocol, ws="none", log_config=None, log_level="warning", access_log=False,
+        lifespan="on",
     )  # fmt: skip
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:

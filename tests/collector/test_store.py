@@ -25,6 +25,7 @@ from noutput.collector.store.interface import (
 from noutput.errors import InvalidArgumentError
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Clock
+from tests.collector.versions import old_database, tables
 
 NOW = "2026-05-01T00:00:00Z"
 
@@ -88,9 +89,10 @@ def test_a_closed_or_deleted_campaign_counts_nothing(store: Store, campaign: Cam
     assert twin.key != key
     assert store.add([submission(twin.key, [b"a" * 16], [0])]) == [Outcome(1, 0)]
     assert store.delete("commute")
-    table = schema.id_runs if store._engine.name == "sqlite" else schema.report_ids  # type: ignore[attr-defined]
+    sqlite = store._engine.name == "sqlite"  # type: ignore[attr-defined]
     with store._read() as connection:  # type: ignore[attr-defined]
-        assert connection.execute(table.select()).first() is None
+        for table in [schema.id_runs, schema.id_pools] if sqlite else [schema.report_ids]:
+            assert connection.execute(table.select()).first() is None
     assert store.close_campaign("nothing", NOW) is None
 
 
@@ -162,7 +164,8 @@ def test_a_newer_database_is_refused(database: str, monkeypatch: pytest.MonkeyPa
         patch.setattr(schema, "MIGRATIONS", steps)
         open_store(database).close()
         open_store(database).close()
-    with pytest.raises(InvalidArgumentError, match=r"version up to 3.*found 4"):
+    newest = len(schema.MIGRATIONS)
+    with pytest.raises(InvalidArgumentError, match=rf"up to {newest}, .*found {newest + 1}"):
         open_store(database)
 
 
@@ -199,12 +202,14 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
     with sqlite3.connect(tmp_path / "reports.db") as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master"
                                                          " WHERE type = 'table'")}  # fmt: skip
-        runs = connection.execute("SELECT * FROM id_runs").fetchall()
+        (pool,) = connection.execute("SELECT * FROM id_pools").fetchall()
+        assert connection.execute("SELECT * FROM id_runs").fetchall() == []
     connection.close()
     assert tables == {
-        "noutput_schema", "campaigns", "counts", "history", "id_runs", "tokens", "sqlite_sequence",
+        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
+        "seals", "tokens", "sqlite_sequence",
     }  # fmt: skip
-    assert runs == [(1, key, b"a" * 16 + b"b" * 16)]
+    assert pool == (key, 2, b"a" * 16 + b"b" * 16 + bytes(16 * 1022))
 
 
 def test_tokens(store: Store, campaign: Campaign) -> None:
@@ -248,26 +253,22 @@ def test_tokens_of_the_second_version_are_bound_to_their_campaign(
     database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Versions 1 and 2 kept the name of a token's campaign, and one token for all browsers."""
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:2])
-        store = open_store(database)
-        key = create(store, campaign).key
-        secret = "s" * 43
-        digest = hashlib.sha256(b"salt" + secret.encode()).digest()
-        admin = "0123456789ab"
-        reading = hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
-        rows = [
-            (admin, "admin", None, NOW), (reading, "read", None, NOW),
-            ("0" * 12, "read", None, NOW), ("1" * 12, "read", "commute", NOW),
-            ("2" * 12, "read", "nothing", NOW),
-            ("3" * 12, "read", "commute", "2026-04-30T23:59:59Z"),
-        ]  # fmt: skip
-        names = ("id", "kind", "campaign", "created")
-        with store._write() as connection:  # type: ignore[attr-defined]
-            for row in rows:
-                values = {**dict(zip(names, row, strict=True)), "salt": b"salt", "digest": digest}
-                connection.execute(schema._first_tokens.insert().values(values))
-        store.close()
+    key = old_database(database, 2, campaign, monkeypatch)
+    secret = "s" * 43
+    digest = hashlib.sha256(b"salt" + secret.encode()).digest()
+    admin = "0123456789ab"
+    reading = hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
+    rows = [
+        (admin, "admin", None, NOW), (reading, "read", None, NOW),
+        ("0" * 12, "read", None, NOW), ("1" * 12, "read", "commute", NOW),
+        ("2" * 12, "read", "nothing", NOW),
+        ("3" * 12, "read", "commute", "2026-04-30T23:59:59Z"),
+    ]  # fmt: skip
+    names = ("id", "kind", "campaign", "created")
+    with tables(database) as connection:
+        for row in rows:
+            values = {**dict(zip(names, row, strict=True)), "salt": b"salt", "digest": digest}
+            connection.execute(schema._first_tokens.insert().values(values))
     store = open_store(database)
     found = {row.id: row.campaign for row in store.tokens()}
     assert found == {admin: None, "0" * 12: None, "1" * 12: key}

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from noutput import _checks
 from noutput._text import check_pattern, check_text
 
-__all__ = ["ID_BYTES", "Report", "new_id"]
+__all__ = ["ID", "ID_BYTES", "Report", "new_id"]
 
 ID_BYTES = 16
-_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -61,5 +61,5 @@ class Report:
         check_pattern("campaign", self.campaign, _FINGERPRINT, "be 64 hexadecimal digits")
         check_text("question", self.question, 1, 64)
         _checks.whole("output", self.output, 0, 255)
-        check_pattern("id", self.id, _ID, "be 32 hexadecimal digits")
+        check_pattern("id", self.id, ID, "be 32 hexadecimal digits")
         _checks.whole("version", self.version, 1, 2)

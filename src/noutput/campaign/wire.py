@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from noutput.campaign import batch
+from noutput.campaign.batch import MAX_BATCH, check_count
 from noutput.campaign.problems import WireError
-from noutput.campaign.report import Report
-from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.mechanisms import document
+from noutput.campaign.report import ID, Report
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
@@ -25,6 +26,7 @@ __all__ = [
     "check_count",
     "check_member",
     "decode_batch",
+    "decode_entries",
     "decode_report",
     "encode_batch",
     "encode_report",
@@ -34,7 +36,6 @@ REPORT_TYPE = "application/vnd.noutput.report+json"
 BATCH_TYPE = "application/vnd.noutput.batch+json"
 PACKED_TYPE = "application/vnd.noutput.batch"
 PROBLEM_TYPE = "application/problem+json"
-MAX_BATCH = 10_000
 MAX_REPORT_BYTES = 1024
 MAX_BATCH_BYTES = 1 << 21
 _NOUN = {1: "attribute", 2: "question"}  # what a report is about, by version
@@ -60,9 +61,12 @@ def decode_report(data: bytes, campaign: Campaign) -> Report:
     WireError
         If it is not a report, or not one of this campaign; its `problem` says which.
     """
-    keys = {"version", "campaign", *_entry_keys(campaign)}
-    found = _parse(data, MAX_REPORT_BYTES, keys, campaign)
-    return _report("", found, campaign)
+    _check_size(data, MAX_REPORT_BYTES)
+    found = batch.parse(data)
+    keys = _entry_keys(campaign)
+    _check_head(found, {"version", "campaign", *keys}, campaign)
+    question, output, report_id = _read_entry("", found, campaign)
+    return Report(campaign.fingerprint, question, output, report_id, campaign.version)
 
 
 def encode_batch(reports: Iterable[Report]) -> bytes:
@@ -80,34 +84,28 @@ def encode_batch(reports: Iterable[Report]) -> bytes:
 
 def decode_batch(data: bytes, campaign: Campaign) -> list[Report]:
     """Read a batch of a campaign: all of it or, with a `WireError`, nothing."""
-    found = _parse(data, MAX_BATCH_BYTES, {"version", "campaign", "reports"}, campaign)
-    entries = found["reports"]
-    if not isinstance(entries, list):
-        raise WireError("malformed-body", "reports", "be a list", entries)
-    check_count(len(entries))
+    fingerprint, version = campaign.fingerprint, campaign.version
+    return [Report(fingerprint, *entry, version) for entry in decode_entries(data, campaign)]
+
+
+def decode_entries(data: bytes, campaign: Campaign) -> Iterator[tuple[str, int, str]]:
+    """Read question, output and id of every report of a batch, one after the other."""
+    _check_size(data, MAX_BATCH_BYTES)
+    found = batch.split(data)
+    _check_head(found.head, {"version", "campaign", "reports"}, campaign)
+    if found.head["reports"] != []:
+        raise WireError("malformed-body", "reports", "be a list", found.head["reports"])
+    check_count(len(found.spans))
     keys = _entry_keys(campaign)
-    result = []
     seen = set()
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(found.entries()):
         name = f"reports[{index}]"
-        if not isinstance(entry, dict):
-            raise WireError("malformed-body", name, "be a JSON object", entry)
         _check_keys(name, entry, keys)
-        report = _report(f"{name}.", entry, campaign)
-        if report.id in seen:
-            raise WireError("repeated-id", f"{name}.id", "differ from all before", report.id)
-        seen.add(report.id)
-        result.append(report)
-    return result
-
-
-def check_count(count: int) -> None:
-    """Refuse a batch of no reports, or of more than 10,000."""
-    if count < 1:
-        raise WireError("malformed-body", "reports", "have at least one entry", count)
-    if count > MAX_BATCH:
-        rule = f"have at most {MAX_BATCH} entries"
-        raise WireError("body-too-large", "reports", rule, count)
+        question, output, report_id = _read_entry(f"{name}.", entry, campaign)
+        if report_id in seen:
+            raise WireError("repeated-id", f"{name}.id", "differ from all before", report_id)
+        seen.add(report_id)
+        yield question, output, report_id
 
 
 def check_member(name: str, question: int | str, output: int, campaign: Campaign) -> None:
@@ -135,13 +133,12 @@ def _dump(content: dict[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _parse(data: bytes, most: int, keys: set[str], campaign: Campaign) -> dict[str, Any]:
+def _check_size(data: bytes, most: int) -> None:
     if len(data) > most:
         raise WireError("body-too-large", "body", f"have at most {most} bytes", len(data))
-    try:
-        found = document.parse(data)
-    except DocumentError as error:
-        raise WireError("malformed-body", "body", error.rule, error.found) from None
+
+
+def _check_head(found: dict[str, Any], keys: set[str], campaign: Campaign) -> None:
     version = found.get("version")
     if type(version) is not int or version != campaign.version:
         rule = f"be {campaign.version}, that of the campaign's document"
@@ -150,11 +147,10 @@ def _parse(data: bytes, most: int, keys: set[str], campaign: Campaign) -> dict[s
     if found["campaign"] != campaign.fingerprint:
         rule = f"be {campaign.fingerprint}"
         raise WireError("wrong-fingerprint", "campaign", rule, found["campaign"])
-    return found
 
 
 def _check_keys(name: str, found: dict[str, Any], keys: set[str]) -> None:
-    if set(found) == keys:
+    if found.keys() == keys:
         return
     for key in _ROOM:
         if key in found:
@@ -163,15 +159,15 @@ def _check_keys(name: str, found: dict[str, Any], keys: set[str]) -> None:
     raise WireError("malformed-body", name, f"have the keys {sorted(keys)}", sorted(found))
 
 
-def _report(name: str, entry: dict[str, Any], campaign: Campaign) -> Report:
+def _read_entry(name: str, entry: dict[str, Any], campaign: Campaign) -> tuple[str, int, str]:
     noun = _NOUN[campaign.version]
-    question, output = entry[noun], entry["output"]
+    question, output, report_id = entry[noun], entry["output"], entry["id"]
     if not isinstance(question, str):
         raise WireError("malformed-body", name + noun, "be a name", question)
     if type(output) is not int:
         raise WireError("malformed-body", f"{name}output", "be a whole number", output)
     check_member(name, question, output, campaign)
-    try:
-        return Report(campaign.fingerprint, question, output, entry["id"], campaign.version)
-    except InvalidArgumentError as error:
-        raise WireError("malformed-body", name + error.name, error.rule, error.found) from None
+    if not isinstance(report_id, str) or not ID.fullmatch(report_id):
+        rule = "be 32 hexadecimal digits"
+        raise WireError("malformed-body", f"{name}id", rule, report_id)
+    return question, output, report_id

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli.campaign_store import backup_command, export_command, import_command
+from noutput.cli.campaign_store import (
+    backup_command,
+    check_command,
+    export_command,
+    import_command,
+)
 from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import check_target
 
@@ -20,7 +25,7 @@ __all__ = ["command"]
 
 @click.group(name="campaign")
 def command() -> None:
-    """Create, back up and move campaigns."""
+    """Create, back up, move and check campaigns."""
 
 
 @command.command(name="create")
@@ -86,3 +91,4 @@ def _show(campaign: Campaign, found: Design, target: Path) -> None:
 command.add_command(export_command)
 command.add_command(import_command)
 command.add_command(backup_command)
+command.add_command(check_command)

@@ -1,4 +1,4 @@
-"""`noutput campaign export`, `import` and `backup`: campaigns of a collector as files."""
+"""`noutput campaign export`, `import`, `backup` and `check`: what a collector keeps, and files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import click
 from noutput.cli import options
 from noutput.cli.targets import check_target
 
-__all__ = ["backup_command", "export_command", "import_command"]
+__all__ = ["backup_command", "check_command", "export_command", "import_command"]
+
+_DAMAGED = 1
 
 
 @click.command(name="export")
@@ -28,27 +30,34 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
     check_target(target)
     store = open_store(_existing(database))
     try:
-        count = export_campaign(store, campaign_id, target)
+        count, checksum = export_campaign(store, campaign_id, target)
     finally:
         store.close()
     click.echo(f"{campaign_id} with {count:,} reports is in {target}")
+    click.echo(f"checksum {checksum}")
 
 
 @click.command(name="import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @options.database
-def import_command(file: Path, database: str) -> None:
+@click.option("--checksum", help="Refuse a file without the checksum that `export` printed.")
+def import_command(file: Path, database: str, checksum: str | None) -> None:
     """Import a campaign from a file that `export` wrote, into any kind of database.
 
-    The ids of its reports are included: a report that is sent again is not counted twice.
+    The ids of its reports are included: a report that is sent again is not counted twice. A file
+    that differs from its own checksums is refused.
     """
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import check_export, import_campaign
 
-    check_export(file)  # before a database is made
+    if check_export(file, checksum) is None:  # before a database is made
+        click.echo(
+            f"Warning: {file} is an export of an older version, which has no checksums: "
+            "nothing shows whether it was altered.", err=True,
+        )  # fmt: skip
     store = open_store(database)
     try:
-        row = import_campaign(store, file)
+        row = import_campaign(store, file, checksum)
         total = sum(store.counts(row.key).values())
     finally:
         store.close()
@@ -60,11 +69,49 @@ def import_command(file: Path, database: str) -> None:
 @options.database
 def backup_command(file: Path, database: str) -> None:
     """Copy a database, in use or not, to a new SQLite file that `noutput serve` can open."""
-    from noutput.collector.store.archive import back_up
+    from noutput.collector.store.archive import back_up, file_checksum
 
     check_target(file)
     count = back_up(_existing(database), file)
     click.echo(f"{count} campaign{'' if count == 1 else 's'} copied to {file}")
+    click.echo(f"SHA-256 {file_checksum(file)}")
+
+
+@click.command(name="check")
+@options.database
+@click.option(
+    "--accept", is_flag=True,
+    help="Take what the database holds now as right, after its problems were printed.",
+)  # fmt: skip
+@click.pass_context
+def check_command(context: click.Context, database: str, *, accept: bool) -> None:
+    """Check whether a database, in use or not, still holds all that was committed to it.
+
+    Counts, ids and documents are compared with checksums that every commit keeps, the number of
+    commits with the mark next to a SQLite file, and SQLite checks the form of the file. Ends with
+    status 1 where anything is wrong.
+    """
+    from noutput.collector.store import open_store
+    from noutput.collector.store.check import check_database
+
+    store = open_store(_existing(database))
+    wrong = 0
+    try:
+        for checked in check_database(store):
+            where = "database" if checked.campaign is None else checked.campaign
+            for problem in checked.problems:
+                click.echo(f"{where}: {problem}")
+            if not checked.problems:
+                detail = "" if checked.campaign is None else f" with {checked.reports:,} reports"
+                click.echo(f"{where}{detail}: ok")
+            wrong += len(checked.problems)
+        if wrong and accept:
+            store.accept()
+            click.echo("Accepted: restart the collector.")
+    finally:
+        store.close()
+    if wrong and not accept:
+        context.exit(_DAMAGED)
 
 
 def _existing(database: str) -> str:

@@ -27,7 +27,7 @@ from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.reports import ReportsRoute
-from noutput.collector.services import Services, unavailable
+from noutput.collector.services import Services
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -66,10 +66,12 @@ def _framework_app(services: Services) -> FastAPI:
         services.writer.start()
         services.recorder.start()
         services.closer.start()
+        services.merger.start()
         yield
         await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()
+        await services.merger.stop()
 
     app = FastAPI(
         title="noutput collector", version=__version__, lifespan=lifespan,
@@ -106,8 +108,8 @@ def _answer_errors(app: FastAPI, services: Services) -> None:
         where = ".".join(str(part) for part in first["loc"][1:])
         return answer(request, ProblemError("invalid-parameter", f"{where}: {first['msg']}"))
 
-    async def on_unavailable(request: Request, __: Exception) -> Response:
-        return answer(request, unavailable())
+    async def on_unavailable(request: Request, error: Exception) -> Response:
+        return answer(request, services.unavailable(cast(UnavailableError, error)))
 
     async def on_gone(_: Request, __: Exception) -> Response:
         return Response(status_code=400)  # nobody is there to read it

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
-from noutput.estimate.summary import Summary, summarize
+from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
@@ -24,21 +25,45 @@ if TYPE_CHECKING:
     from noutput.collector.store.interface import Store
     from noutput.tally import Tally
 
-__all__ = ["CampaignEstimates", "Estimates", "QuestionEstimates"]
+__all__ = [
+    "BINS", "LEVELS", "PAGE_LEVEL", "CampaignEstimates", "Estimates", "QuestionEstimates",
+    "allowed_bins", "page_bins",
+]  # fmt: skip
 
+# What may be asked for is a small set, so that all of it is computed before the first answer ends
+# to be used: nobody keeps the collector busy by asking for something else every time.
+LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+BINS: Final = (4, 8, 16, 32, 64, 128, 256)
+PAGE_LEVEL: Final = 0.95
+
+_OTHER_BINS = 64
 _FEWEST = 2  # reports that say anything
-_KEPT = 256
+_KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kilobyte
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
 
+Name: TypeAlias = tuple[int, str, int, int | None]
 
-@dataclass(frozen=True, slots=True)
+
+def page_bins(question: Question) -> int:
+    """Return the bins of a number on the dashboard: four together have a round width."""
+    if isinstance(question, Number):
+        return 4 * round_bins(question.lower, question.upper)
+    return _OTHER_BINS
+
+
+def allowed_bins(campaign: Campaign) -> list[int]:
+    """Return which numbers of bins may be asked for: a few, and those of the dashboard."""
+    return sorted({*BINS, *map(page_bins, campaign.questions)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class QuestionEstimates:
     """What the reports on one question say; no summary where there are fewer than two."""
 
     question: Question
     tally: Tally
-    summary: Summary | None
+    summary: Summary | AnswerSummary | None
 
     @property
     def reports(self) -> int:
@@ -46,20 +71,21 @@ class QuestionEstimates:
         return self.tally.total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CampaignEstimates:
     """What the reports of a campaign say, for the dashboard and as JSON.
 
     Parameters
     ----------
     questions : sequence of QuestionEstimates
-        In the campaign's order.
-    content : bytes
-        The same as ``GET /campaigns/{id}/estimates`` answers it.
+        In the campaign's order, with intervals of the dashboard's level.
+    contents : mapping of float to bytes
+        The same as ``GET /campaigns/{id}/estimates`` answers it, by level; none where only one
+        question was asked for.
     """
 
     questions: Sequence[QuestionEstimates]
-    content: bytes
+    contents: Mapping[float, bytes]
 
     @property
     def reports(self) -> int:
@@ -69,50 +95,75 @@ class CampaignEstimates:
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer, and the lock of whoever computes the next."""
+    """One answer, and until when it is used without a look at the counts."""
 
     found: CampaignEstimates | None = None
     until: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Estimates:
     """Cache of estimates, by campaign and number of reports.
 
+    Parameters
+    ----------
+    store : Store
+    clock : Clock
+    metrics : Metrics
+    lane : Lane
+        Where they are computed.
+
     Notes
     -----
     An answer is used for a second, or ten times as long as it took to compute, before the counts
-    are read again, and ever after where they are the same. While one thread computes, others
-    get the answer before; `as_of` says of when it is.
+    are read again, and ever after where they are the same. All levels are computed together,
+    and all who wait for the same answer wait for one computation; those who have an answer from
+    before get that meanwhile, and `as_of` says of when it is. Called in one event loop.
     """
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics, lane: Lane) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
-        self._answers: OrderedDict[tuple[int, str, int, float], _Answer] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lane = lane
+        self._answers: OrderedDict[Name, _Answer] = OrderedDict()
+        self._bins: dict[Name, int] = {}
+        self._once: Once[CampaignEstimates] = Once()
 
-    def get(self, entry: KnownCampaign, bins: int, level: float) -> CampaignEstimates:
-        """Return the estimates of a campaign."""
-        name = (entry.key, entry.state(self._clock()), bins, level)
-        with self._lock:
-            answer = self._answers.setdefault(name, _Answer())
-            self._answers.move_to_end(name)
-            if len(self._answers) > _KEPT:
-                self._answers.popitem(last=False)
+    async def get(
+        self, entry: KnownCampaign, bins: int, place: int | None = None
+    ) -> CampaignEstimates:
+        """Return the estimates of a campaign, or of one of its questions only.
+
+        Raises
+        ------
+        BusyError
+            If too many others are computed, and there is no answer from before.
+        """
+        name = (entry.key, entry.state(self._clock()), bins, place)
+        answer = self._answer(name, bins * (len(entry.campaign.questions) if place is None else 1))
         found = answer.found
-        if found is not None and time.monotonic() < answer.until:
+        if found is not None and (time.monotonic() < answer.until or name in self._once):
             return found
-        if not answer.lock.acquire(blocking=found is None):
-            return cast(CampaignEstimates, found)
         try:
-            return self._refresh(answer, entry, bins, level)
-        finally:
-            answer.lock.release()
+            return await self._once.get(
+                name, lambda: self._lane.run(self._refresh, answer, entry, bins, place)
+            )
+        except BusyError:
+            if found is None:
+                raise
+            return found
+
+    def _answer(self, name: Name, bins: int) -> _Answer:
+        answer = self._answers.setdefault(name, _Answer())
+        self._answers.move_to_end(name)
+        self._bins[name] = bins
+        while sum(self._bins.values()) > _KEPT_BINS and len(self._answers) > 1:
+            oldest, _ = self._answers.popitem(last=False)
+            del self._bins[oldest]
+        return answer
 
     def _refresh(
-        self, answer: _Answer, entry: KnownCampaign, bins: int, level: float
+        self, answer: _Answer, entry: KnownCampaign, bins: int, place: int | None
     ) -> CampaignEstimates:
         start = time.monotonic()
         found = answer.found
@@ -121,7 +172,7 @@ class Estimates:
         now = self._clock()
         counts = self._store.counts(entry.key)
         if found is None or sum(counts.values()) != found.reports:
-            found = answer.found = _compute(entry, counts, bins, level, now)
+            found = answer.found = _compute(entry, counts, bins, place, now)
             self._metrics.estimates += 1
         end = time.monotonic()
         answer.until = end + max(_FRESH_SECONDS, _REST * (end - start))
@@ -129,23 +180,30 @@ class Estimates:
 
 
 def _compute(
-    entry: KnownCampaign, counts: dict[int, int], bins: int, level: float, now: datetime
+    entry: KnownCampaign, counts: dict[int, int], bins: int, place: int | None, now: datetime
 ) -> CampaignEstimates:
-    questions = []
-    tallies = entry.layout.tallies(counts)
-    for each, mechanism, tally in zip(
-        entry.campaign.questions, entry.mechanisms, tallies, strict=True
-    ):
-        summary = None
-        if tally.total >= _FEWEST:
-            summary = summarize(mechanism, tally, each, bins=bins, level=level)
-        questions.append(QuestionEstimates(each, tally, summary))
-    content = {
-        **_document(entry.campaign, questions, level),
-        "as_of": format_instant(now),
-        "state": entry.state(now),
+    found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
+    asked = zip(
+        entry.campaign.questions, entry.mechanisms, entry.layout.tallies(counts), strict=True
+    )  # fmt: skip
+    for index, (each, mechanism, tally) in enumerate(asked):
+        known: Mapping[float, Summary | AnswerSummary] = {}
+        if place in (None, index) and tally.total >= _FEWEST:
+            wanted = bins if isinstance(each, Number) else None
+            known = summaries(mechanism, tally, each, LEVELS, bins=wanted)
+            _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
+        for level, questions in found.items():
+            questions.append(QuestionEstimates(each, tally, known.get(level)))
+    if place is not None:
+        return CampaignEstimates(found[PAGE_LEVEL], {})
+    more = {"as_of": format_instant(now), "state": entry.state(now)}
+    contents = {
+        level: json.dumps(
+            {**_document(entry.campaign, questions, level), **more}, allow_nan=False
+        ).encode()
+        for level, questions in found.items()
     }
-    return CampaignEstimates(questions, json.dumps(content, allow_nan=False).encode())
+    return CampaignEstimates(found[PAGE_LEVEL], contents)
 
 
 def _document(

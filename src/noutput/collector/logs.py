@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
 from noutput import _checks
+from noutput.collector.repeats import Repeats
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -67,6 +68,8 @@ class LogFormatter(logging.Formatter):
 def start_logging(form: str = "text", stream: TextIO | None = None) -> None:
     """Let every logger of this process write to the standard error, and nothing else.
 
+    A line that repeats is written once per minute, with the number of those that were not.
+
     Parameters
     ----------
     form : "text" or "json"
@@ -75,6 +78,7 @@ def start_logging(form: str = "text", stream: TextIO | None = None) -> None:
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(LogFormatter(form))
+    handler.addFilter(Repeats())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("noutput").setLevel(logging.INFO)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gc
 import ipaddress
+import signal
 import socket
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from noutput import _checks
@@ -18,9 +19,11 @@ from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.http.auth import first_admin_token, new_token
+from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits
 from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.store import open_store
+from noutput.collector.store.check import check_at_start
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Running", "run", "running"]
 
 _BACKLOG = 2048
+_DRAIN_SECONDS = 5
 # The thread that commits needs its turn several times a commit; Python's 5 ms would be a
 # commit's own time for each.
 _SWITCH_SECONDS = 0.001
@@ -90,6 +94,9 @@ class Options:
 def run(options: Options, say: Callable[[str], object] = print) -> None:
     """Serve until a signal ends the process.
 
+    SIGTERM and SIGINT end it in order: requests that have begun are answered, what they counted
+    is moved into the database, and then the signal has its usual effect.
+
     Parameters
     ----------
     options : Options
@@ -101,6 +108,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
     try:
+        check_at_start(store)
         token = _prepare(store, options)
         if token is not None:
             say(f"Admin token, shown only now: {token}")
@@ -110,7 +118,9 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
             gc.collect()
             gc.freeze()  # what is there now stays: no need to look at it again and again
             gc.set_threshold(*_COLLECT_AFTER)
-            server.run(sockets=[listener])
+            with _signals_end(server):
+                server.run(sockets=[listener])
+                store.close()
     finally:
         store.close()
 
@@ -164,6 +174,28 @@ def running(options: Options) -> Iterator[Running]:
         store.close()
 
 
+@contextmanager
+def _signals_end(server: uvicorn.Server) -> Iterator[None]:
+    """Let signals stop the server, and end the process only after the block.
+
+    uvicorn stops at a signal by itself, and then raises it again at once.
+    """
+    received: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        received.append(number)
+        server.should_exit = True
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])
+
+
 def _need_all() -> None:
     for package in ("fastapi", "uvicorn", "httptools", "jinja2"):
         need(package, "collector")
@@ -180,9 +212,10 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
 
     from noutput.collector.http.protocol import limited_protocol
 
+    limits = replace(options.limits, connections=affordable(options.limits.connections))
     config = uvicorn.Config(
         app,
-        http=limited_protocol(options.limits),
+        http=limited_protocol(limits, app.services.limiter, app.services.metrics),
         ws="none",
         lifespan="on",
         log_config=None,  # as `start_logging` says
@@ -193,7 +226,7 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
         forwarded_allow_ips=list(options.trusted_proxies),
         backlog=_BACKLOG,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     return uvicorn.Server(config)
 

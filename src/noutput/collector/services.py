@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimates import Estimates
-from noutput.collector.http.limits import Limits
+from noutput.collector.http.auth import RecentTokens
+from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
+from noutput.collector.ingest.merging import Merger
 from noutput.collector.ingest.writer import Writer
+from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
+from noutput.collector.readiness import Readiness
+from noutput.collector.rendered import Renderings
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -40,20 +43,31 @@ class Services:
     clock: Clock = system_clock
     limits: Limits = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
+    lanes: Lanes = field(default_factory=Lanes)
+    renderings: Renderings = field(default_factory=Renderings)
+    scrapers: RecentTokens = field(default_factory=RecentTokens)
+    limiter: RateLimiter = field(init=False)
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
+    merger: Merger = field(init=False)
+    readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        limits = self.limits
+        put(self, "limiter", RateLimiter(limits.requests_per_second, limits.burst))
         put(self, "directory", Directory(self.store))
-        put(self, "writer", Writer(self.store, self.metrics, self.limits.queued_reports))
-        put(self, "estimates", Estimates(self.store, self.clock, self.metrics))
-        recorder = Recorder(self.store, self.directory, self.clock, self.metrics)
+        put(self, "writer", Writer(self.store, self.metrics, limits.queued_reports))
+        lane = self.lanes.estimates
+        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
+        recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
         put(self, "recorder", recorder)
-        put(self, "closer", Closer(self.store, self.directory, self.clock))
+        put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
+        put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
+        put(self, "readiness", Readiness(self.store, self.writer))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.
@@ -66,9 +80,9 @@ class Services:
         found = self.directory.peek(campaign_id)
         if found is None and not self.directory.is_missing(campaign_id):
             try:
-                found = await run_in_threadpool(self.directory.find, campaign_id)
-            except UnavailableError:
-                raise unavailable() from None
+                found = await self.lanes.store.run(self.directory.find, campaign_id)
+            except UnavailableError as error:
+                raise self.unavailable(error) from None
         if found is None:
             raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id[:100]!r}")
         return found
@@ -78,8 +92,10 @@ class Services:
         self.metrics.refused[error.problem.name] += 1
         return refusal(error, headers)
 
-
-def unavailable() -> ProblemError:
-    """Return what a client is told while the database cannot be reached."""
-    detail = "the database does not answer; try again"
-    return ProblemError("unavailable", detail, {"Retry-After": "1"})
+    def unavailable(self, error: UnavailableError) -> ProblemError:
+        """Return what a client is told while the database or the collector has no time for it."""
+        if isinstance(error, BusyError):
+            return ProblemError("unavailable", f"{error}; try again", {"Retry-After": "5"})
+        self.readiness.doubt()
+        detail = "the database does not answer; try again"
+        return ProblemError("unavailable", detail, {"Retry-After": "1"})

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from noutput import __version__
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.assets import templates
 from noutput.collector.http.headers import PAGE
@@ -16,20 +14,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from noutput.collector.http.problems import ProblemError
+    from noutput.collector.rendered import Rendered
 
-__all__ = ["error_page", "page", "tag_of", "unchanged"]
+__all__ = ["answer", "error_page", "page", "render"]
 
 _PRIVATE = {"Cache-Control": "private, no-cache", "Vary": "Accept, Cookie"}
 
 
-def page(
-    name: str,
-    values: dict[str, Any],
-    status: int = 200,
-    *,
-    tag: str | None = None,
-    headers: dict[str, str] | None = None,
-) -> Response:
+def render(name: str, values: dict[str, Any]) -> str:
     """Fill in a template.
 
     Parameters
@@ -38,27 +30,28 @@ def page(
         The template's file name.
     values : dict
         What it needs, with `path` (of the page) and `signed_in` for the frame of all pages.
-    status : int
-    tag : str, optional
-        Changes whenever the page does.
-    headers : dict, optional
-        More of them.
     """
-    text = templates().get_template(name).render(words=words, **values)
-    more = {"ETag": tag} if tag else {}
-    return Response(text, status, {**PAGE, **_PRIVATE, **more, **(headers or {})}, "text/html")
+    return templates().get_template(name).render(words=words, **values)
 
 
-def tag_of(*parts: object) -> str:
-    """Return a short text that is another one where any part is, or the version of the pages."""
-    return f'"{hashlib.sha256(repr((__version__, parts)).encode()).hexdigest()[:24]}"'
+def page(
+    name: str,
+    values: dict[str, Any],
+    status: int = 200,
+    *,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Answer with a template that is filled in for this one request."""
+    more = {**PAGE, **_PRIVATE, **(headers or {})}
+    return Response(render(name, values), status, more, "text/html")
 
 
-def unchanged(request: Request, tag: str) -> Response | None:
-    """Return the answer for a browser that has this very page, else None."""
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={**PAGE, **_PRIVATE, "ETag": tag})
-    return None
+def answer(request: Request, found: Rendered) -> Response:
+    """Answer with a page, or with 304 a browser that has this very page."""
+    headers = {**PAGE, **_PRIVATE, "ETag": found.tag}
+    if found.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, 200, headers, "text/html")
 
 
 def error_page(error: ProblemError) -> Response:

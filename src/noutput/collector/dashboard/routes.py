@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 
-from noutput._numbers import round_bins
 from noutput.collector.dashboard import session
 from noutput.collector.dashboard.assets import assets
-from noutput.collector.dashboard.pages import page, tag_of, unchanged
+from noutput.collector.dashboard.pages import answer, page, render
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import attribute_view, draw
+from noutput.collector.estimates import page_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -28,17 +29,15 @@ from noutput.collector.http.problems import ProblemError
 from noutput.questions import Number
 
 if TYPE_CHECKING:
-    from noutput.collector.estimates import CampaignEstimates
+    from noutput.collector.rendered import Rendered
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import TokenRow
+    from noutput.collector.store.interface import Milestone, TokenRow
 
 __all__ = ["campaign_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 
-_LEVEL = 0.95
-_BINS = 64
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
 
 
@@ -46,67 +45,70 @@ _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
 async def front_page(request: Request, services: Shared, token: MaybeReader) -> Response:
     """List the campaigns whose estimates the visitor may read."""
     now = services.clock()
-    entries = await run_in_threadpool(services.directory.all)
-    totals = await run_in_threadpool(services.store.totals)
+    entries = await services.lanes.store.run(services.directory.all)
+    totals = await services.lanes.store.run(services.store.totals)
     rows = [
         (each.campaign, each.state(now), totals.get(each.key, 0))
         for each in reversed(entries)
         if may_read(token, each)
     ]
-    known = [(campaign.fingerprint, *rest) for campaign, *rest in rows]
-    tag = tag_of(known, token and token.id)
-    same = unchanged(request, tag)
-    if same is not None:
-        return same
     values = {"rows": rows, "signed_in": token is not None, "path": "/"}
-    return await run_in_threadpool(page, "index.html", values, tag=tag)
+    shown = tuple((campaign.fingerprint, *rest) for campaign, *rest in rows)
+    make = partial(services.lanes.pages.run, render, "index.html", values)
+    found = await services.renderings.get(("index", token is not None), shown, make)
+    return answer(request, found)
 
 
 async def campaign_page(
     request: Request, services: Services, entry: KnownCampaign, token: TokenRow | None
 ) -> Response:
     """Return the page of a campaign: all of it, or what everybody may see."""
-    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    place = _place(request, entry)
+    target = _positive(request.query_params.get("target"))
     now = services.clock()
     values = {
-        "entry": entry, "campaign": entry.campaign, "state": entry.state(now), "path": path,
-        "signed_in": token is not None,
+        "entry": entry, "campaign": entry.campaign, "state": entry.state(now),
+        "path": _path(request, target), "signed_in": token is not None,
     }  # fmt: skip
+    # Everybody with the same rights gets the same page, which is made once per change.
+    name = ("page", entry.key, may_read(token, entry), values["path"], token is not None)
     if not may_read(token, entry):
-        promise = await run_in_threadpool(privacy, entry)
-        return await run_in_threadpool(page, "private.html", {**values, "privacy": promise})
-    place = _place(request, entry)
-    found = await _estimates(services, entry, place)
+
+        async def promise() -> str:
+            more = {"privacy": await services.lanes.pages.run(privacy, entry)}
+            return await services.lanes.pages.run(render, "private.html", {**values, **more})
+
+        return answer(request, await services.renderings.get(name, values["state"], promise))
+    found = await services.estimates.get(entry, page_bins(entry.campaign.questions[place]), place)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
-    tag = tag_of(found.content, path, token and token.id, moment)
-    same = unchanged(request, tag)
-    if same is not None:
-        return same
 
-    def render() -> Response:
-        counts = services.store.counts(entry.key)
+    async def whole() -> str:
+        counts = await services.lanes.store.run(services.store.counts, entry.key)
+        known = await services.lanes.store.run(services.store.history, entry.key)
+        return await services.lanes.pages.run(draw_page, counts, known)
+
+    def draw_page(counts: dict[int, int], known: list[Milestone]) -> str:
         counted = [tally.total for tally in entry.layout.tallies(counts)]
-        known = [each for each in services.store.history(entry.key) if each.attribute == place]
-        target = _positive(request.query_params.get("target"))
-        mine = found.questions[place]
-        view = attribute_view(entry, mine, known, counted[place], sum(counted), target, now)
+        mine = [each for each in known if each.attribute == place]
+        shown = found.questions[place]
+        view = attribute_view(entry, shown, mine, counted[place], sum(counted), target, now)
         more = {"found": found, "view": view, "privacy": privacy(entry)}
-        return page("campaign.html", {**values, **more}, tag=tag)
+        return render("campaign.html", {**values, **more})
 
-    return await run_in_threadpool(render)
+    version = (found, values["state"], moment)
+    return answer(request, await services.renderings.get(name, version, whole))
 
 
-async def _estimates(services: Services, entry: KnownCampaign, place: int = 0) -> CampaignEstimates:
-    """Return the estimates in bins of which four together have a round width for a number."""
-    question = entry.campaign.questions[place]
-    bins = _BINS
-    if isinstance(question, Number):
-        bins = 4 * round_bins(question.lower, question.upper)
-    return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
+def _path(request: Request, target: float | None) -> str:
+    """Return the address of a page with the parameters that it knows, and no others."""
+    name = request.query_params.get("question", request.query_params.get("attribute"))
+    known = {"question": name, "target": None if target is None else f"{target:g}"}
+    query = urlencode({name: value for name, value in known.items() if value is not None})
+    return request.url.path + (f"?{query}" if query else "")
 
 
 def _place(request: Request, entry: KnownCampaign) -> int:
-    name = request.query_params.get("attribute")
+    name = request.query_params.get("question", request.query_params.get("attribute"))
     if name is None:
         return 0
     place = entry.campaign.question_indexes.get(name)
@@ -128,8 +130,10 @@ async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> R
     """Return everything that is estimated as one table."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    found = await _estimates(services, entry)
-    return _file(f"{entry.campaign.id}.csv", "text/csv", estimates_csv(found))
+    found = await services.estimates.get(entry, page_bins(entry.campaign.questions[0]))
+    make = partial(services.lanes.pages.run, estimates_csv, found)
+    table = await services.renderings.get(("table", entry.key), found, make)
+    return _file(f"{entry.campaign.id}.csv", "text/csv", table)
 
 
 @router.get("/campaigns/{id}/distribution.svg")
@@ -140,25 +144,29 @@ async def export_svg(
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     place = _place(request, entry)
-    found = (await _estimates(services, entry, place)).questions[place]
+    bins = page_bins(entry.campaign.questions[place])
+    found = (await services.estimates.get(entry, bins, place)).questions[place]
     if found.summary is None or not isinstance(found.question, Number):
         raise ProblemError("not-found", "there are too few reports for a picture")
     heading = f"{entry.campaign.text} ({found.reports:,} private reports)"
-    picture = draw(found.question, found.summary, heading=heading)
+    make = partial(
+        services.lanes.pages.run, draw, found.question, found.summary, heading=heading
+    )  # fmt: skip
+    picture = await services.renderings.get(("picture", entry.key, place), found, make)
     return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
 
 
-def _file(name: str, media: str, content: str) -> Response:
+def _file(name: str, media: str, found: Rendered) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(content, 200, {**OWN, **headers}, media)
+    return Response(found.content, 200, {**OWN, **headers}, media)
 
 
 @router.get("/sign-in")
-async def sign_in_page(request: Request, token: MaybeReader) -> Response:
+async def sign_in_page(request: Request, services: Shared, token: MaybeReader) -> Response:
     """Ask for a token."""
     path = session.safe_path(request.query_params.get("next"))
     values = {"path": path, "error": False, "signed_in": token is not None}
-    return await run_in_threadpool(page, "sign_in.html", values)
+    return await services.lanes.pages.run(page, "sign_in.html", values)
 
 
 @router.post("/sign-in")
@@ -169,7 +177,7 @@ async def sign_in(request: Request, services: Shared) -> Response:
     token = await session.token_to_keep(services, fields.get("token", ""))
     if token is None:
         values = {"path": path, "error": True, "signed_in": False}
-        return await run_in_threadpool(page, "sign_in.html", values, 403)
+        return await services.lanes.pages.run(page, "sign_in.html", values, 403)
     answer = RedirectResponse(path, 303, OWN)
     session.keep(request, answer, token)
     return answer

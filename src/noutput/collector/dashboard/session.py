@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.collector.http.access import COOKIE
 from noutput.collector.http.auth import SIGNED_IN, browser_token, recognize
 from noutput.collector.http.body import read_body
@@ -66,18 +64,18 @@ async def token_to_keep(services: Services, text: str) -> str | None:
     """
     given = text.strip()
     store, now = services.store, services.clock()
-    row = await run_in_threadpool(recognize, store, f"Bearer {given}", now)
+    row = await services.lanes.store.run(recognize, store, f"Bearer {given}", now)
     if row is None or row.kind == "metrics":
         return None
     if row.kind == "read":
         return given
-    return await run_in_threadpool(browser_token, store, row, now)
+    return await services.lanes.store.run(browser_token, store, row, now)
 
 
 async def end(services: Services, token: TokenRow | None) -> None:
     """Delete the token of a browser, unless it is one that somebody was given."""
     if token is not None and token.parent is not None:
-        await run_in_threadpool(services.store.delete_token, token.id)
+        await services.lanes.store.run(services.store.delete_token, token.id)
 
 
 def keep(request: Request, response: Response, token: str) -> None:

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 
 from noutput.collector.http.auth import recognize
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.services import Services
-from noutput.collector.store.interface import TokenRow
+from noutput.collector.store.interface import TokenRow, UnavailableError
 
 if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = [
-    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Shared", "accepts_gzip",
-    "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
+    "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Scraper", "Shared",
+    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -45,7 +44,7 @@ async def _maybe_token(
     header = request.headers.get("authorization")
     if header is None:
         return None
-    return await run_in_threadpool(recognize, services.store, header, services.clock())
+    return await services.lanes.store.run(recognize, services.store, header, services.clock())
 
 
 MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
@@ -56,12 +55,36 @@ async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -
     if token is not None or cookie is None or "authorization" in request.headers:
         return token
     header = f"Bearer {cookie}"
-    return await run_in_threadpool(recognize, services.store, header, services.clock())
+    return await services.lanes.store.run(recognize, services.store, header, services.clock())
 
 
 # For routes that only read: the token may also be in the cookie of the dashboard, which a browser
 # sends by itself. Routes that change something never look at it.
 MaybeReader = Annotated[TokenRow | None, Depends(_maybe_reader)]
+
+
+async def _scraper(
+    request: Request,
+    services: Shared,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> TokenRow | None:
+    header = request.headers.get("authorization")
+    if header is None:
+        return await _maybe_reader(request, services, None)
+    try:
+        token = await _maybe_token(request, services, bearer)
+    except UnavailableError:
+        token = services.scrapers.get(header, services.clock())
+        if token is None:
+            raise
+    else:
+        services.scrapers.note(header, token)
+    return token
+
+
+# For the metrics, which are needed most while the database does not answer: then, a token that
+# has read them within the last hour is enough.
+Scraper = Annotated[TokenRow | None, Depends(_scraper)]
 
 
 def wants_page(request: Request) -> bool:

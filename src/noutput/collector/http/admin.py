@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -45,16 +44,16 @@ async def create_campaign(
     """Keep a campaign; its table is certified first."""
     body = await json_body(request, services, services.limits.campaign_bytes)
     try:
-        campaign = await run_in_threadpool(Campaign.from_json, body)
+        campaign = await services.lanes.changes.run(Campaign.from_json, body)
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         raise ProblemError("invalid-campaign", str(error)) from None
     now = format_instant(services.clock())
     values = (campaign.id, campaign.fingerprint, campaign.to_json(), now)
     try:
-        row, new = await run_in_threadpool(services.store.create, *values)
+        row, new = await services.lanes.changes.run(services.store.create, *values)
     except ConflictError as error:
         raise ProblemError("campaign-exists", str(error)) from None
-    entry = await run_in_threadpool(services.directory.take, row)
+    entry = await services.lanes.changes.run(services.directory.take, row)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/campaigns/{campaign.id}"
     return campaign_summary(services, entry, 0 if new else await _total(services, row.key))
@@ -69,10 +68,10 @@ async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> Cam
     """Count no more reports, before the time that the campaign names."""
     check_admin(token, await services.entry(campaign_id))
     now = format_instant(services.clock())
-    row = await run_in_threadpool(services.store.close_campaign, campaign_id, now)
+    row = await services.lanes.changes.run(services.store.close_campaign, campaign_id, now)
     if row is None:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
-    entry = await run_in_threadpool(services.directory.take, row)
+    entry = await services.lanes.changes.run(services.directory.take, row)
     return campaign_summary(services, entry, await _total(services, row.key))
 
 
@@ -86,7 +85,7 @@ async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> Cam
 async def delete_campaign(campaign_id: Id, services: Shared, token: Admin) -> None:
     """Forget a campaign, its counts, the ids of its reports and its tokens."""
     check_admin(token, await services.entry(campaign_id))
-    gone = await run_in_threadpool(services.store.delete, campaign_id)
+    gone = await services.lanes.changes.run(services.store.delete, campaign_id)
     services.directory.forget(campaign_id)
     if not gone:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
@@ -103,4 +102,4 @@ async def json_body(request: Request, services: Services, limit: int) -> bytes:
 
 
 async def _total(services: Services, key: int) -> int:
-    return sum((await run_in_threadpool(services.store.counts, key)).values())
+    return sum((await services.lanes.changes.run(services.store.counts, key)).values())

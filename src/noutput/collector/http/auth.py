@@ -6,9 +6,11 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
+from collections import OrderedDict
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from noutput import _checks
 from noutput._text import check_text
@@ -16,12 +18,20 @@ from noutput.campaign.text import format_instant, parse_instant
 from noutput.collector.store.interface import Store, TokenRow, UnavailableError
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["KINDS", "SIGNED_IN", "browser_token", "first_admin_token", "new_token", "recognize"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "KINDS", "SIGNED_IN", "RecentTokens", "browser_token", "first_admin_token", "new_token",
+    "recognize",
+]  # fmt: skip
 
 KINDS: Final = ("admin", "read", "metrics")
 SIGNED_IN: Final = timedelta(days=30)
 _SHAPE = re.compile(r"Bearer +noutput_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII | re.IGNORECASE)
 _LABEL_BYTES = 100
+_RECENT = 16  # tokens
+_RECENT_SECONDS = 3600.0
 _NOBODY = TokenRow("", "", None, "", secrets.token_bytes(16), secrets.token_bytes(32), "")
 
 
@@ -122,6 +132,49 @@ def recognize(store: Store, header: str | None, now: datetime) -> TokenRow | Non
         elif row.last_used is None or row.last_used < day:
             store.use_token(row.id, day)
     return None if expired else row
+
+
+class RecentTokens:
+    """Tokens that were recognized within the last hour, for when the database does not answer.
+
+    Parameters
+    ----------
+    clock : callable
+
+    Notes
+    -----
+    A header is kept as its hash, and the newest 16 are kept.
+
+    Examples
+    --------
+    >>> from noutput.collector.clock import system_clock
+    >>> recent, now = RecentTokens(), system_clock()
+    >>> token, row = new_token("metrics", None, now)
+    >>> recent.get(f"Bearer {token}", now)
+    >>> recent.note(f"Bearer {token}", row)
+    >>> recent.get(f"Bearer {token}", now) is row
+    True
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._rows: OrderedDict[bytes, tuple[float, TokenRow]] = OrderedDict()
+
+    def note(self, header: str, row: TokenRow | None) -> None:
+        """Keep what the database said about a header: its token, or that it has none."""
+        name = _digest(b"", header)
+        self._rows.pop(name, None)
+        if row is not None:
+            self._rows[name] = self._clock(), row
+            if len(self._rows) > _RECENT:
+                self._rows.popitem(last=False)
+
+    def get(self, header: str, now: datetime) -> TokenRow | None:
+        """Return the token of a header that was valid within the last hour, and has not ended."""
+        at, row = self._rows.get(_digest(b"", header), (float("-inf"), None))
+        if row is None or self._clock() - at > _RECENT_SECONDS:
+            return None
+        return None if row.expires is not None and row.expires <= format_instant(now) else row
 
 
 def _digest(salt: bytes, secret: str) -> bytes:

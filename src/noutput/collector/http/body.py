@@ -10,7 +10,7 @@ from noutput.collector.http.problems import ProblemError
 if TYPE_CHECKING:
     from starlette.types import Message, Receive
 
-__all__ = ["ClientGoneError", "read_body"]
+__all__ = ["ClientGoneError", "declared_size", "read_body"]
 
 
 class ClientGoneError(Exception):
@@ -28,9 +28,8 @@ async def read_body(
         "body-too-large", as soon as that is known, or "request-timeout". The connection is
         closed after both, so that the rest need not be read.
     """
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise _too_large(limit)
+    if (declared_size(headers, limit) or 0) > limit:
+        raise _too_large(limit)
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body", False):
         piece: bytes = message.get("body", b"")
@@ -43,6 +42,24 @@ async def read_body(
     except TimeoutError:
         detail = f"the body did not arrive within {seconds:g} seconds"
         raise ProblemError("request-timeout", detail, {"Connection": "close"}) from None
+
+
+def declared_size(headers: list[tuple[bytes, bytes]], limit: int) -> int | None:
+    """Return the size that the headers of a request declare, None where they do not.
+
+    Numbers beyond the limit may have more digits than `int` reads; they become one that is too
+    large as well.
+
+    Examples
+    --------
+    >>> declared_size([(b"content-length", b"9" * 5000)], 1024), declared_size([], 1024)
+    (1025, None)
+    """
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            digits = value.lstrip(b"0") or b"0"
+            return limit + 1 if len(digits) > len(str(limit)) else int(digits)
+    return None
 
 
 async def _read(message: Message, receive: Receive, limit: int) -> bytes:

@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from noutput.collector.http.access import wants_page
 from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
-from noutput.collector.http.limits import RateLimiter
 from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ class Guard:
         self.services = services
         self._app = app
         self._reports = reports
-        limits = services.limits
-        self._limiter = RateLimiter(limits.requests_per_second, limits.burst)
+        self._limiter = services.limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 429."""

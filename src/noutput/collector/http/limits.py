@@ -39,6 +39,10 @@ class Limits:
         How long a campaign document may be.
     queued_reports : int
         How many reports may wait for their commit; more are told to come back.
+    large_bodies : int
+        How many bodies of more than 64 KiB are read or decoded at once.
+    connections : int
+        How many connections are open at once.
     """
 
     requests_per_second: float = 100.0
@@ -48,6 +52,8 @@ class Limits:
     header_bytes: int = 16_384
     campaign_bytes: int = 1 << 24
     queued_reports: int = 200_000
+    large_bodies: int = 8
+    connections: int = 2000
 
     def __post_init__(self) -> None:
         rate = _checks.finite("requests_per_second", self.requests_per_second)
@@ -59,6 +65,8 @@ class Limits:
         _checks.whole("header_bytes", self.header_bytes, 1024, 1 << 20)
         _checks.whole("campaign_bytes", self.campaign_bytes, 1024, 1 << 24)
         _checks.whole("queued_reports", self.queued_reports, 10_000, 1 << 30)
+        _checks.whole("large_bodies", self.large_bodies, 1, 1 << 16)
+        _checks.whole("connections", self.connections, 1, 1 << 20)
 
 
 class RateLimiter:

@@ -193,7 +193,7 @@ class TokenList(_Model):
 
 
 class Health(_Model):
-    """Whether reports can be counted."""
+    """The process answers, or reports can be counted."""
 
     status: Literal["ok"]
     version: str

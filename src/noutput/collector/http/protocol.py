@@ -6,24 +6,45 @@ from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from noutput.collector.http.connections import Connections
 from noutput.collector.http.headers import SHARED
+from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
+from noutput.collector.metrics import Metrics
 
 if TYPE_CHECKING:
     import asyncio
-
-    from noutput.collector.http.limits import Limits
+    from collections import Counter
+    from collections.abc import Callable
 
 __all__ = ["limited_protocol"]
 
 
-def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return a protocol for uvicorn that keeps to the limits."""
+# What a client is at fault for, and pays for with its rate.
+_FAULTS = frozenset({"bad-request", "head-too-large"})
+
+
+def limited_protocol(
+    limits: Limits, limiter: RateLimiter | None = None, metrics: Metrics | None = None
+) -> type[asyncio.Protocol]:
+    """Return a protocol for uvicorn that keeps to the limits.
+
+    Parameters
+    ----------
+    limits : Limits
+    limiter : RateLimiter, optional
+        Gets a request for every one that is refused here, outside of the application.
+    metrics : Metrics, optional
+        Counts them.
+    """
 
     class LimitedProtocol(_LimitedProtocol):
         header_bytes = limits.header_bytes
         header_seconds = limits.header_seconds
         body_seconds = limits.body_seconds
+        registry = Connections(limits.connections)
+        wait = staticmethod((limiter or RateLimiter(0.0, 1)).wait)
+        refused = (metrics or Metrics()).refused
 
     return LimitedProtocol
 
@@ -64,12 +85,16 @@ class _LimitedProtocol(HttpToolsProtocol):
     """Closes connections on which a request is too slow to arrive, or its head too large.
 
     The time begins with the connection, and with the first byte of every further request. A
-    request that comes in one piece, as nearly all do, needs no timer.
+    request that comes in one piece, as nearly all do, needs no timer. An answer that nobody
+    reads has as much time as a body.
     """
 
     header_bytes: int
     header_seconds: float
     body_seconds: float
+    registry: Connections
+    wait: Callable[[str], int]
+    refused: Counter[str]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -77,14 +102,33 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._in_body = False
         self._head_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast("asyncio.Transport", _JoinedWrites(transport, self.loop)))
-        self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
+        if self.registry.opened(self):
+            self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
+        else:
+            self._refuse("unavailable", f"{self.registry.most} connections are open; try again")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_unread()
+        self.registry.closed(self)
         super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        """Close at once, so that somebody else can connect."""
+        self.transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self.body_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_unread()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -104,6 +148,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._in_body = True
         self._stop_timer()
+        self.registry.waits(self)  # for the body, and not as long as others
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self.header_bytes:
             self._refuse("head-too-large", f"send at most {self.header_bytes} bytes")
@@ -113,7 +158,14 @@ class _LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._in_body = False
         self._stop_timer()
+        answered = self.cycle.response_complete  # it was refused before it had arrived
+        (self.registry.waits if answered else self.registry.works)(self)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.pipeline and not self.transport.is_closing():
+            self.registry.waits(self)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse("bad-request", msg)
@@ -122,6 +174,11 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _too_slow(self, part: str) -> None:
         self._timer = None
@@ -136,8 +193,13 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._stop_timer()
+        self.refused[name] += 1
+        if name in _FAULTS and self.wait(self.client[0] if self.client else ""):
+            self.transport.close()  # it knows by now
+            return
         # Shared, whatever was asked for: a page of another origin may read all of this answer.
-        answer = refusal(ProblemError(name, detail), {**SHARED, "Connection": "close"})
+        later = {"Retry-After": "5"} if name == "unavailable" else {}
+        answer = refusal(ProblemError(name, detail), {**SHARED, **later, "Connection": "close"})
         lines = [f"HTTP/1.1 {answer.status_code} {name}".encode()]
         lines += [b"%s: %s" % header for header in answer.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", answer.body]))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 
 from noutput import __version__
 from noutput.campaign.text import format_instant
 from noutput.collector.dashboard.routes import campaign_page
+from noutput.collector.estimates import LEVELS, PAGE_LEVEL, allowed_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
+    Scraper,
     Shared,
     accepts_gzip,
     check_metrics,
@@ -29,23 +30,29 @@ from noutput.collector.http.models import (
     ReportOutcome,
 )
 from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
+from noutput.collector.http.problems import ProblemError
 from noutput.collector.metrics import METRICS_TYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["campaign_summary", "router"]
 
 router = APIRouter()
+_BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
+_LEVELS = "Of the intervals."
+_ENUM: dict[str, Any] = {"enum": list(LEVELS)}
 _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much
 
 
 @router.get("/campaigns", responses=refusals("token-required"), tags=["campaigns"])
 async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     """List the campaigns whose estimates the caller may read."""
-    entries = await run_in_threadpool(services.directory.all)
-    totals = await run_in_threadpool(services.store.totals)
+    entries = await services.lanes.store.run(services.directory.all)
+    totals = await services.lanes.store.run(services.store.totals)
     return CampaignList(
         campaigns=[
             campaign_summary(services, entry, totals.get(entry.key, 0))
@@ -122,15 +129,24 @@ async def get_estimates(
     campaign_id: Id,
     services: Shared,
     token: MaybeReader,
-    bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
-    level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
+    bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
+    level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
 ) -> Response:
-    """Return mean, variance, quantiles, distribution and goodness of fit of every question."""
+    """Return all that is estimated about every question: of a number mean and distribution."""
+    _check_among("level", level, LEVELS)
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    found = await run_in_threadpool(services.estimates.get, entry, bins, level)
+    _check_among("bins", bins, allowed_bins(entry.campaign))
+    found = await services.estimates.get(entry, bins)
     headers = {"Cache-Control": "no-store"}
-    return Response(found.content, media_type="application/json", headers=headers)
+    return Response(found.contents[level], media_type="application/json", headers=headers)
+
+
+def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
+    if value not in allowed:
+        listed = ", ".join(f"{each:g}" for each in allowed)
+        detail = f"{name} must be one of {listed}; found {value:g}"
+        raise ProblemError("invalid-parameter", detail)
 
 
 @router.post(
@@ -151,10 +167,19 @@ async def send_reports(campaign_id: Id) -> ReportOutcome:
     raise NotImplementedError(campaign_id)  # pragma: no cover (`Guard` calls `ReportsRoute`)
 
 
+@router.get("/health/live", responses=refusals(), tags=["operation"])
+async def get_liveness() -> Health:
+    """Say that the process answers; the database is not asked."""
+    return Health(status="ok", version=__version__)
+
+
 @router.get("/health", responses=refusals(), tags=["operation"])
-async def get_health(services: Shared) -> Health:
-    """Say whether the database answers."""
-    await run_in_threadpool(services.store.ping)
+@router.get("/health/ready", responses=refusals(), tags=["operation"])
+async def get_readiness(services: Shared) -> Health:
+    """Say whether reports can be counted now: 200, or 503 with the reason."""
+    obstacle = await services.readiness.obstacle()
+    if obstacle is not None:
+        raise ProblemError("unavailable", obstacle, {"Retry-After": "1"})
     return Health(status="ok", version=__version__)
 
 
@@ -170,10 +195,11 @@ async def get_health(services: Shared) -> Health:
     response_class=Response,
     tags=["operation"],
 )
-async def get_metrics(services: Shared, token: MaybeReader) -> Response:
+async def get_metrics(services: Shared, token: Scraper) -> Response:
     """Return counters; none names a campaign or a client.
 
     They count the reports of all campaigns, private ones too: a token for all campaigns is needed.
+    While the database does not answer, one that has read them within the last hour is enough.
     """
     check_metrics(token)
     return Response(services.metrics.render(), headers={"Content-Type": METRICS_TYPE})

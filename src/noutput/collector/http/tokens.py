@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 
 from noutput.campaign.text import format_instant, parse_instant
 from noutput.collector.http.access import Admin, Id, Shared, check_admin
@@ -39,9 +38,10 @@ _LONGEST = 4096
 @router.get("/tokens", responses=refusals(*_ADMIN))
 async def list_tokens(services: Shared, admin: Admin) -> TokenList:
     """List the tokens without their secrets: all, or those of the admin token's campaign."""
-    await run_in_threadpool(services.store.drop_expired_tokens, format_instant(services.clock()))
-    rows = await run_in_threadpool(services.store.tokens)
-    entries = await run_in_threadpool(services.directory.all)
+    lane, now = services.lanes.changes, format_instant(services.clock())
+    await lane.run(services.store.drop_expired_tokens, now)
+    rows = await lane.run(services.store.tokens)
+    entries = await lane.run(services.directory.all)
     names: dict[int | None, str] = {entry.key: entry.campaign.id for entry in entries}
     mine = [row for row in rows if admin.campaign in (None, row.campaign)]
     return TokenList(tokens=[_info(row, names.get(row.campaign)) for row in mine])
@@ -72,7 +72,7 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
         )
     except InvalidArgumentError as error:
         raise ProblemError("invalid-parameter", str(error)) from None
-    if not await run_in_threadpool(services.store.add_token, row):
+    if not await services.lanes.changes.run(services.store.add_token, row):
         raise ProblemError("unknown-campaign", f"there is no campaign {wanted.campaign!r}")
     return TokenCreated(token=token, **_info(row, wanted.campaign).model_dump())
 
@@ -86,10 +86,10 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
 async def delete_token(token_id: Id, services: Shared, admin: Admin) -> None:
     """Make a token invalid, and those that browsers keep in an admin token's place."""
     store = services.store
-    row = None if "\0" in token_id else await run_in_threadpool(store.token, token_id)
+    row = None if "\0" in token_id else await services.lanes.changes.run(store.token, token_id)
     if row is None or admin.campaign not in (None, row.campaign):
         raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
-    await run_in_threadpool(store.delete_token, row.id)
+    await services.lanes.changes.run(store.delete_token, row.id)
 
 
 def _parsed(body: bytes) -> TokenRequest:

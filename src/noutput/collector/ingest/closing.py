@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from starlette.concurrency import run_in_threadpool
-
 from noutput.campaign.text import format_instant
-from noutput.collector.store.interface import Store, UnavailableError
+from noutput.collector.ingest.background import Background
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
+    from noutput.collector.lanes import Lane
     from noutput.collector.store.directory import Directory, KnownCampaign
+    from noutput.collector.store.interface import Store
 
 __all__ = ["Closer"]
 
 _LOOK_SECONDS = 1.0
-_log = logging.getLogger("noutput.collector")
 
 
-class Closer:
+class Closer(Background):
     """Writes down that a campaign's closing time has passed.
 
     Parameters
@@ -30,6 +26,8 @@ class Closer:
     store : Store
     directory : Directory
     clock : Clock
+    lane : Lane
+        Where the database is asked.
 
     Guarantees
     ----------
@@ -37,45 +35,24 @@ class Closer:
     or the process starts anew: from then on, the database refuses to count for it.
     """
 
-    def __init__(self, store: Store, directory: Directory, clock: Clock) -> None:
+    def __init__(self, store: Store, directory: Directory, clock: Clock, lane: Lane) -> None:
+        super().__init__(lane, _LOOK_SECONDS, "no campaign was closed", last=False)
         self._store = store
         self._directory = directory
         self._clock = clock
+        self._complete = False  # whether all campaigns are known
         self._closing: set[int] = set()
-        self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to look every second; called inside the event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._run())
-
-    async def stop(self) -> None:
-        """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
-
-    async def _run(self) -> None:
-        complete = failed = False
-        while True:
-            try:
-                if not complete:
-                    await run_in_threadpool(self._directory.all)  # all are known from here on
-                    complete = True
-                if any(entry.is_over(self._clock()) for entry in self._directory.known()):
-                    await run_in_threadpool(self.look)
-                failed = False
-            except UnavailableError as error:
-                if not failed:
-                    _log.warning("no campaign was closed: %s", error)
-                failed = True
-            except Exception:  # noqa: BLE001 (whatever it is, reports are counted all the same)
-                _log.exception("no campaign was closed")
-            await asyncio.sleep(_LOOK_SECONDS)
+    def is_due(self) -> bool:
+        """Say whether a campaign's time has passed, or may have."""
+        now = self._clock()
+        return not self._complete or any(entry.is_over(now) for entry in self._directory.known())
 
     def look(self) -> None:
-        """Close every known campaign whose time has passed."""
+        """Close every campaign whose time has passed."""
+        if not self._complete:
+            self._directory.all()
+            self._complete = True
         now = self._clock()
         for entry in self._directory.known():
             if entry.is_over(now):

@@ -9,7 +9,7 @@ import numpy as np
 
 from noutput.campaign.packed import HEADER_BYTES, PackedBatch, decode_packed, open_packed
 from noutput.campaign.problems import WireError
-from noutput.campaign.report import ID_BYTES, Report
+from noutput.campaign.report import ID_BYTES
 from noutput.campaign.wire import (
     BATCH_TYPE,
     MAX_BATCH,
@@ -17,12 +17,14 @@ from noutput.campaign.wire import (
     MAX_REPORT_BYTES,
     PACKED_TYPE,
     REPORT_TYPE,
-    decode_batch,
+    decode_entries,
     decode_report,
 )
 from noutput.collector.cells import CELL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from noutput.collector.cells import CellLayout
 
 __all__ = ["BODY_LIMITS", "read_columns"]
@@ -64,8 +66,12 @@ def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, 
     if media == b"application/vnd.noutput.batch":
         return _packed(body, layout)
     if media == b"application/vnd.noutput.report+json":
-        return _compact(body, layout) or _columns([decode_report(body, layout.campaign)], layout)
-    return _columns(decode_batch(body, layout.campaign), layout)
+        found = _compact(body, layout)
+        if found is None:
+            one = decode_report(body, layout.campaign)
+            found = _columns([(one.question, one.output, one.id)], layout)
+        return found
+    return _columns(decode_entries(body, layout.campaign), layout)
 
 
 def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
@@ -79,10 +85,13 @@ def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     return bytes.fromhex(found[4].decode()), cell.to_bytes(CELL.itemsize, "little")
 
 
-def _columns(reports: list[Report], layout: CellLayout) -> tuple[bytes, bytes]:
-    ids = bytes.fromhex("".join([report.id for report in reports]))
-    cells = [layout.cell(report.question, report.output) for report in reports]
-    return ids, np.array(cells, CELL).tobytes()
+def _columns(reports: Iterable[tuple[str, int, str]], layout: CellLayout) -> tuple[bytes, bytes]:
+    ids: list[str] = []
+    cells: list[int | None] = []
+    for question, output, report_id in reports:
+        ids.append(report_id)
+        cells.append(layout.cell(question, output))
+    return bytes.fromhex("".join(ids)), np.array(cells, CELL).tobytes()
 
 
 def _packed(body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:

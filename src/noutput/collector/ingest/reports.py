@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
-from noutput.collector.http.body import ClientGoneError, read_body
-from noutput.collector.http.headers import SHARED, raw
+from noutput.collector.http.body import ClientGoneError, declared_size, read_body
+from noutput.collector.http.headers import SHARED, RawHeaders, raw
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
+from noutput.collector.lanes import BusyError
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReportsRoute"]
 
-_LARGE_BODY = 1 << 16
+_LARGE_BODY = 1 << 16  # bytes: only a few of these are read at once
+_SLOW_BODY = 1 << 14  # bytes of JSON that take a millisecond or more
 _OK = [(b"content-type", b"application/json"), *raw(SHARED)]
 _ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
 
@@ -38,6 +39,7 @@ class ReportsRoute:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._large = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -60,7 +62,7 @@ class ReportsRoute:
 
     async def _count(self, scope: Scope, receive: Receive) -> Outcome:
         services = self._services
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        headers: RawHeaders = scope["headers"]
         if scope["method"] != "POST":
             detail = f"{scope['method'][:20]} is not possible here"
             raise ProblemError("method-not-allowed", detail, {"Allow": "OPTIONS, POST"})
@@ -71,30 +73,54 @@ class ReportsRoute:
             found = media.decode("latin-1")[:100]
             detail = f"the content type must be one of the wire format; found {found!r}"
             raise ProblemError("unsupported-media-type", detail)
-        limit = BODY_LIMITS[media]
-        body = await read_body(receive, headers, limit, services.limits.body_seconds)
-        now = services.clock()
-        if not entry.is_open(now):
-            if entry.is_over(now):
-                with suppress(UnavailableError):  # the next one tries again
-                    await asyncio.to_thread(services.closer.close, entry)
-            raise _not_open(entry)
+        await self._check_open(entry)
+        ids, cells = await self._read(media, headers, receive, entry)
+        await self._check_open(entry)
         try:
-            if len(body) > _LARGE_BODY and media.endswith(b"json"):
-                ids, cells = await asyncio.to_thread(read_columns, media, body, entry.layout)
-            else:
-                ids, cells = read_columns(media, body, entry.layout)
-        except WireError as error:
-            raise ProblemError.of(error) from None
-        try:
-            outcome = await services.writer.submit(Submission(entry.key, ids, cells))
-        except UnavailableError:
+            outcome = await services.writer.count(Submission(entry.key, ids, cells))
+        except UnavailableError as error:
             detail = "the reports may not be counted yet; send them again"
-            raise ProblemError("unavailable", detail, {"Retry-After": "1"}) from None
+            wait = "5" if isinstance(error, BusyError) else "1"
+            raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
         if outcome is None:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
         return outcome
+
+    async def _check_open(self, entry: KnownCampaign) -> None:
+        """Refuse reports outside of a campaign's time, whose end is written down once it passed."""
+        services = self._services
+        now = services.clock()
+        if entry.is_open(now):
+            return
+        if entry.is_over(now):
+            with suppress(UnavailableError):  # the next one tries again
+                await services.lanes.store.run(services.closer.close, entry)
+        raise _not_open(entry)
+
+    async def _read(
+        self, media: bytes, headers: RawHeaders, receive: Receive, entry: KnownCampaign
+    ) -> tuple[bytes, bytes]:
+        """Return the ids and the cells of a body; of large ones a few at a time."""
+        limits, limit = self._services.limits, BODY_LIMITS[media]
+        size = declared_size(headers, limit)
+        large = limit > _LARGE_BODY and (size is None or size > _LARGE_BODY)
+        if large and self._large >= limits.large_bodies:
+            detail = f"{self._large} large bodies are read already; send it again"
+            raise ProblemError("unavailable", detail, {"Retry-After": "5", "Connection": "close"})
+        self._large += large
+        try:
+            body = await read_body(receive, headers, limit, limits.body_seconds)
+            if len(body) > _SLOW_BODY and media.endswith(b"json"):
+                lane = self._services.lanes.bodies
+                return await lane.run(read_columns, media, body, entry.layout)
+            return read_columns(media, body, entry.layout)
+        except WireError as error:
+            raise ProblemError.of(error) from None
+        except BusyError as error:
+            raise self._services.unavailable(error) from None
+        finally:
+            self._large -= large
 
 
 def _content(outcome: Outcome) -> bytes:

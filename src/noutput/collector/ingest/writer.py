@@ -9,10 +9,11 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias
 
+from noutput.collector.lanes import BusyError
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from noutput.collector.metrics import Metrics
 
@@ -36,20 +37,46 @@ class Writer:
     metrics : Metrics
     limit : int
         How many reports may wait at once.
+    seconds : float
+        How long a submission waits for its commit.
+    clock : callable
+
+    Attributes
+    ----------
+    commit_since : float, optional
+        Since when a commit is under way, by the monotonic clock.
+    ended : float
+        When the last commit ended.
+    failed : bool
+        Whether it failed.
 
     Guarantees
     ----------
     A submission's future gets its outcome after the commit is durable, and an
-    `UnavailableError` where it may not have been committed; then the client sends again.
+    `UnavailableError` where it may not have been committed; then the client sends again. One
+    that nobody waits for any more is committed or dropped: its ids tell when it comes again.
+    While a commit takes longer than `seconds`, new submissions are refused at once.
     """
 
-    def __init__(self, store: Store, metrics: Metrics, limit: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        metrics: Metrics,
+        limit: int,
+        seconds: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
         self._metrics = metrics
         self._limit = limit
+        self._seconds = seconds
+        self._clock = clock
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.commit_since: float | None = None
+        self.ended = float("-inf")
+        self.failed = False
 
     def start(self) -> None:
         """Start the thread; called inside the event loop that submits."""
@@ -58,16 +85,32 @@ class Writer:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Commit what waits, then end the thread."""
+        """Commit what waits, then end the thread; give up where that takes too long."""
         if self._thread is not None:
             self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._thread.join, self._seconds)
+            if self._thread.is_alive():
+                _log.error("the last commit did not end; its reports were not acknowledged")
             self._thread = None
+
+    async def count(self, submission: Submission) -> Outcome | None:
+        """Count reports durably, or raise a `BusyError` where that takes too long."""
+        future = self.submit(submission)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await future
+        except TimeoutError:
+            raise BusyError("the database did not commit in time") from None
+        finally:
+            del future  # else an error and its frames would be a cycle
 
     def submit(self, submission: Submission) -> asyncio.Future[Outcome | None]:
         """Queue reports for the next commit; None becomes of those of a closed campaign."""
         if self._loop is None or self._metrics.queued + submission.size > self._limit:
-            raise UnavailableError("too many reports wait for their commit")
+            raise BusyError("too many reports wait for their commit")
+        since = self.commit_since
+        if since is not None and self._clock() - since > self._seconds:
+            raise BusyError("the database does not commit")
         future: asyncio.Future[Outcome | None] = self._loop.create_future()
         self._metrics.queued += submission.size
         self._queue.put((submission, future))
@@ -97,18 +140,22 @@ class Writer:
                 return
 
     def _commit(self, group: list[Waiting], size: int) -> None:
-        start = time.perf_counter()
+        start = self.commit_since = self._clock()
         error: UnavailableError | None = None
+        group = [waiting for waiting in group if not waiting[1].cancelled()]
         outcomes: list[Outcome | None] = [None] * len(group)
         try:
-            outcomes = self._store.add([submission for submission, _ in group])
+            if group:
+                outcomes = self._store.add([submission for submission, _ in group])
         except UnavailableError as found:
             error = found
             _log.warning("%s", found)
         except Exception as found:  # noqa: BLE001 (the thread must outlive any failure)
             error = UnavailableError(f"the commit failed: {type(found).__name__}")
             _log.exception("the commit failed")
-        seconds = time.perf_counter() - start
+        end = self._clock()
+        seconds = end - start
+        self.failed, self.ended, self.commit_since = error is not None, end, None
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._settle, group, outcomes, error, size, seconds)

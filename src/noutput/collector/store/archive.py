@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,25 +18,40 @@ from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.store import open_store
-from noutput.collector.store.interface import CampaignRow, Snapshot, Store
+from noutput.collector.store.interface import CampaignRow, DamagedError, Snapshot, Store
+from noutput.collector.store.seal import Seal
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["back_up", "check_export", "export_campaign", "import_campaign"]
+__all__ = ["back_up", "check_export", "export_campaign", "file_checksum", "import_campaign"]
 
 FORMAT = "noutput-export"
-VERSION = 1
+VERSION = 2
+_UNPROTECTED = 1  # the version without checksums
 _KEYS = ("created", "closed", "counts")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
+_SUMS = "SHA256SUMS"
+_ENTRIES = (_CAMPAIGN, _COUNTS, _IDS)
 _PIECE = 1 << 20
 _LONGEST_ENTRY = 1 << 25
 
 
-def export_campaign(store: Store, campaign_id: str, file: Path) -> int:
+def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, str]:
     """Write a campaign with its counts and the ids of its reports; return their number.
+
+    Returns
+    -------
+    reports : int
+    checksum : str
+        SHA-256 of the list of checksums in the file, and so of all that it says.
+
+    Raises
+    ------
+    DamagedError
+        If the database does not hold what was committed to it.
 
     Guarantees
     ----------
@@ -45,6 +62,7 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> int:
         if found is None:
             raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
+    _check_seal(found, ids.tobytes())
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,46 +70,75 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> int:
         "closed": found.row.closed,
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
     }
+    entries = {
+        _CAMPAIGN: found.row.document.encode(),
+        _COUNTS: json.dumps(content).encode(),
+        _IDS: ids.tobytes(),
+    }
+    sums = "".join(f"{sha256(entry).hexdigest()}  {name}\n" for name, entry in entries.items())
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
     part.touch(mode=0o600)  # as private as the database
-    with zipfile.ZipFile(part, "w") as archive:
-        archive.writestr(_CAMPAIGN, found.row.document, zipfile.ZIP_DEFLATED)
-        archive.writestr(_COUNTS, json.dumps(content), zipfile.ZIP_DEFLATED)
-        archive.writestr(_IDS, ids.tobytes(), zipfile.ZIP_STORED)
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, entry in entries.items():
+            archive.writestr(name, entry, zipfile.ZIP_STORED if name == _IDS else None)
+        archive.writestr(_SUMS, sums)
     part.replace(file)
-    return len(ids)
+    return len(ids), sha256(sums.encode()).hexdigest()
 
 
-def import_campaign(store: Store, file: Path) -> CampaignRow:
+def import_campaign(store: Store, file: Path, checksum: str | None = None) -> CampaignRow:
     """Keep a campaign that `export_campaign` wrote, in any kind of database.
+
+    Parameters
+    ----------
+    store : Store
+    file : Path
+    checksum : str, optional
+        What `export_campaign` returned; a file with any other content is refused.
 
     Raises
     ------
     DocumentError
-        If the file is not such an export, or does not have one id for every counted report.
+        If the file is not such an export, was altered, or does not have one id for every
+        counted report.
     ConflictError
         If there is a campaign of this id.
     """
-    with _opened(file) as found:
+    with _opened(file, checksum) as (found, _):
         return store.restore(found)
 
 
-def check_export(file: Path) -> None:
-    """Raise DocumentError where a file is no export; the order of its ids is not looked at."""
-    with _opened(file):
-        pass
+def check_export(file: Path, checksum: str | None = None) -> str | None:
+    """Read an export to its end; raise DocumentError where it is none or was altered.
+
+    Returns
+    -------
+    checksum : str or None
+        As `export_campaign` returned it; None for an export of an older version, which has no
+        checksums: that it is as it was written, nothing shows.
+    """
+    with _opened(file, checksum) as (found, found_sum):
+        for _ in found.ids:  # looks at their order
+            pass
+    return found_sum
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Snapshot]:
+def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | None]]:
+    """Read an export; the snapshot's ids are read from the open file."""
     try:
         with zipfile.ZipFile(file) as archive:
-            if sorted(archive.namelist()) != [_CAMPAIGN, _COUNTS, _IDS]:
-                rule = f"have the entries {[_CAMPAIGN, _COUNTS, _IDS]}"
-                raise DocumentError("file", rule, archive.namelist())
+            names = sorted(archive.namelist())
+            protected = names == sorted([*_ENTRIES, _SUMS])
+            if not protected and names != sorted(_ENTRIES):
+                raise DocumentError("file", f"have the entries {[*_ENTRIES, _SUMS]}", names)
+            found_sum = _check_sums(archive) if protected else None
+            if checksum is not None and checksum.strip().lower() != found_sum:
+                raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
-            content = _read_content(_entry(archive, _COUNTS), campaign)
+            version = VERSION if protected else _UNPROTECTED
+            content = _read_content(_entry(archive, _COUNTS), campaign, version)
             counts: dict[int, int] = content["counts"]
             size = archive.getinfo(_IDS).file_size
             if size != 16 * sum(counts.values()):
@@ -102,9 +149,43 @@ def _opened(file: Path) -> Iterator[Snapshot]:
                 content["created"], content["closed"],
             )  # fmt: skip
             with archive.open(_IDS) as ids:
-                yield Snapshot(row, counts, _sorted_pieces(ids))
-    except zipfile.BadZipFile as error:
+                yield Snapshot(row, counts, _sorted_pieces(ids)), found_sum
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
+
+
+def _check_sums(archive: zipfile.ZipFile) -> str:
+    """Compare every entry with its checksum; return the checksum of all."""
+    sums = _entry(archive, _SUMS)
+    lines = sums.decode("ascii", "replace").splitlines()
+    wanted = {name: value for value, _, name in (line.partition("  ") for line in lines)}
+    if sorted(wanted) != sorted(_ENTRIES):
+        raise DocumentError(_SUMS, f"have a checksum of each of {list(_ENTRIES)}", sorted(wanted))
+    for name in _ENTRIES:
+        with archive.open(name) as entry:
+            found = file_digest(entry, "sha256").hexdigest()  # type: ignore[arg-type]  # is a file
+        if found != wanted[name]:
+            rule = "be as it was written: its SHA-256 is another one"
+            raise DocumentError(name, rule, f"{found[:16]}... in place of {wanted[name][:16]}...")
+    return sha256(sums).hexdigest()
+
+
+def _check_seal(found: Snapshot, ids: bytes) -> None:
+    """Raise DamagedError where a campaign is not what was committed."""
+    if found.seal is None:
+        return
+    seal = Seal.of(found.counts, [ids])
+    problems = found.seal.problems(seal)
+    if seal.ids != seal.reports and not problems:
+        problems = [f"it has {seal.ids:,} ids for {seal.reports:,} reports"]
+    if problems:
+        raise DamagedError(f"campaign {found.row.id!r} is damaged: " + "; ".join(problems))
+
+
+def file_checksum(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
 
 
 def back_up(database: str, file: Path) -> int:
@@ -112,12 +193,29 @@ def back_up(database: str, file: Path) -> int:
 
     The copy can be served as it is: ``noutput serve --database FILE``. Every campaign is of one
     moment. Tokens stay valid in the copy.
+
+    Raises
+    ------
+    DamagedError
+        If a campaign is not what was committed; nothing is left of the copy then.
     """
     if file.exists():
         raise InvalidArgumentError("file", "not exist yet", str(file))
     part = file.with_name(f".{file.name}.part")
-    for name in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
-        name.unlink(missing_ok=True)
+    _remove(part)
+    try:
+        count = _copy(database, part)
+    except BaseException:
+        _remove(part)
+        raise
+    with part.open("rb+") as written:
+        os.fsync(written.fileno())
+    part.replace(file)
+    _remove(part)  # the mark of a database that nobody has served yet
+    return count
+
+
+def _copy(database: str, part: Path) -> int:
     source, copy = open_store(database), open_store(str(part))
     try:
         campaigns = source.campaigns()
@@ -130,9 +228,6 @@ def back_up(database: str, file: Path) -> int:
     finally:
         copy.close()
         source.close()
-    with part.open("rb+") as written:
-        os.fsync(written.fileno())
-    part.replace(file)
     return len(campaigns)
 
 
@@ -143,6 +238,11 @@ def _copy_tokens(source: Store, copy: Store, keys: dict[int | None, int | None])
             copy.add_token(replace(token, campaign=keys[token.campaign]))
 
 
+def _remove(part: Path) -> None:
+    for end in ("", "-wal", "-shm", "-mark"):
+        Path(f"{part}{end}").unlink(missing_ok=True)
+
+
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     size = archive.getinfo(name).file_size
     if size > _LONGEST_ENTRY:
@@ -150,8 +250,8 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _read_content(text: bytes, campaign: Campaign) -> dict[str, Any]:
-    found = document.read(text, FORMAT, VERSION, _KEYS)
+def _read_content(text: bytes, campaign: Campaign, version: int) -> dict[str, Any]:
+    found = document.read(text, FORMAT, version, _KEYS)
     if not isinstance(found["counts"], dict):
         raise DocumentError("counts", "be a JSON object", found["counts"])
     parse_instant("created", found["created"])

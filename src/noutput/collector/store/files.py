@@ -1,4 +1,4 @@
-"""Rights of database files: only their owner can read them."""
+"""Files of an embedded database: only their owner can read them, and they stay where they are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import logging
 import os
 import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["create_private", "keep_private"]
+__all__ = ["FileIdentity", "create_private", "identify", "keep_private"]
 
 _OTHERS = 0o077  # the rights of everybody but the owner
-_BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's names
+_BESIDE = ("", "-wal", "-shm", "-journal", "-mark", "-wal-damaged")  # SQLite's names, and ours
 _log = logging.getLogger("noutput.collector")
 
 
@@ -54,3 +55,29 @@ def _take_away(path: Path, mode: int) -> None:
     else:
         text = "others than the owner could open %s: its mode was %03o, and is %03o now"
         _log.warning(text, path.name, mode, private)
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """A file that is open: its path, and which file that was.
+
+    SQLite goes on writing to a file that was deleted or replaced, and nobody would find what it
+    writes; this is how to notice.
+    """
+
+    path: str
+    device: int
+    inode: int
+
+    def still_there(self) -> bool:
+        """Say whether the path still leads to this very file."""
+        return identify(self.path) == self
+
+
+def identify(path: str) -> FileIdentity | None:
+    """Return which file is at a path now, or None."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 (at every commit)
+    except OSError:
+        return None
+    return FileIdentity(path, found.st_dev, found.st_ino)

@@ -9,6 +9,7 @@ import numpy as np
 
 from noutput.collector.cells import CELL
 from noutput.collector.store.interface import Outcome, Submission
+from noutput.collector.store.seal import Seal
 
 __all__ = ["Group", "groups"]
 
@@ -41,6 +42,13 @@ class Group:
         cells = np.flatnonzero(found)
         pairs = zip(found[cells].tolist(), cells.tolist(), strict=True)
         return [(number, self.key, cell) for number, cell in pairs]
+
+    def seal(
+        self, new: np.ndarray[tuple[int], np.dtype[np.bool_]], counted: list[tuple[int, int, int]]
+    ) -> Seal:
+        """Return what the new reports add to the campaign's seal."""
+        counts = Seal.of_counts((cell, number) for number, _, cell in counted)
+        return counts + Seal.of_ids(self.ids, new)
 
     def outcomes(
         self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]

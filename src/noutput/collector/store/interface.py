@@ -11,14 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from noutput.collector.store.seal import Seal
+
 __all__ = [
-    "CampaignRow", "ConflictError", "Milestone", "Outcome", "Snapshot", "Store",
+    "CampaignRow", "ConflictError", "DamagedError", "Milestone", "Outcome", "Snapshot", "Store",
     "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
 
 
 class ConflictError(NoutputError):
     """There is already another campaign of this id; the message says which."""
+
+
+class DamagedError(NoutputError):
+    """What the database holds is not what was committed; the message says what differs."""
 
 
 class UnavailableError(NoutputError):
@@ -116,12 +122,15 @@ class Snapshot:
         All counted ids in pieces of whole ids, in any order; to be used once.
     history : sequence of Milestone
         What was known before.
+    seal : Seal, optional
+        What counts and ids add up to, where that was kept.
     """
 
     row: CampaignRow
     counts: dict[int, int]
     ids: Iterator[bytes]
     history: Sequence[Milestone] = ()
+    seal: Seal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +172,11 @@ class TokenRow:
 class Store(Protocol):
     """Campaigns, counts, the ids of counted reports, and tokens.
 
+    Attributes
+    ----------
+    reads_quickly : bool
+        Whether a million ids are read in less than a second.
+
     Every method is one transaction, may be called from any thread, and raises
     `UnavailableError` where the database cannot be reached.
 
@@ -170,11 +184,20 @@ class Store(Protocol):
     ----------
     Counts and ids are all that is kept of a report. `add` counts a report and remembers its id
     in one transaction and returns after the commit is durable, so an id is counted at most
-    once, and exactly once where `add` returned.
+    once, and exactly once where `add` returned. The order in which reports came is not kept,
+    except between groups of 512 or more; see `noutput.collector.store.runs`.
     """
+
+    reads_quickly: bool
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Count reports; None where the campaign is gone or closed."""
+
+    def merge_ids(self) -> None:
+        """Hide the order of the ids that came last; called every few seconds.
+
+        Each transaction is a step of a few thousand ids. Between two, reports are counted.
+        """
 
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str
@@ -244,8 +267,20 @@ class Store(Protocol):
     def drop_expired_tokens(self, now: str) -> None:
         """Forget the tokens that are not valid any more."""
 
-    def ping(self) -> None:
-        """Raise `UnavailableError` where the database cannot be reached."""
+    def probe(self, size: int = 0) -> None:
+        """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
+
+    def problems(self) -> tuple[str, ...]:
+        """Return what was found to be damaged or lost since the store was opened."""
+
+    def add_problem(self, problem: str) -> None:
+        """Log damage or a loss, and keep it among the problems."""
+
+    def inspect(self, *, cheap: bool) -> list[str]:
+        """Let the database look for damage of its own form; where it is cheap, or anyway."""
+
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Make everything durable that is not yet in its place, and give back all connections."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     func,
@@ -23,13 +25,16 @@ from sqlalchemy import (
     select,
 )
 
+from noutput.collector.store.runs import KEPT, rewrite_runs
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "history", "id_runs", "report_ids", "tokens", "upgrade",
+    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
+    "report_ids", "seals",
+    "tokens", "upgrade",
 ]  # fmt: skip
 
 _metadata = MetaData()
@@ -58,7 +63,7 @@ counts = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# SQLite: what one commit counted, as one sorted row; see `noutput.collector.store.sqlite`.
+# SQLite: sorted ids, thousands per row; see `noutput.collector.store.runs`.
 id_runs = Table(
     "id_runs", _metadata,
     Column("sequence", _number, primary_key=True, autoincrement=True),
@@ -68,13 +73,27 @@ id_runs = Table(
     sqlite_autoincrement=True,
 )  # fmt: skip
 
+# SQLite: the ids that came last, sorted, in a value of one size: it is overwritten in its place.
+id_pools = Table(
+    "id_pools", _metadata,
+    Column(
+        "campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"),
+        primary_key=True, autoincrement=False,
+    ),
+    Column("number", Integer, nullable=False),
+    Column("ids", LargeBinary, nullable=False),
+)  # fmt: skip
+
 # PostgreSQL: one row per id, found by its index. No foreign key: it would be looked up for every
 # row, and the campaign's own row is locked anyway while its reports are counted.
 report_ids = Table(
     "report_ids", _metadata,
     Column("campaign", _number, primary_key=True, autoincrement=False),
     Column("id", LargeBinary, primary_key=True),
+    Column("recent", SmallInteger, nullable=False),
 )  # fmt: skip
+Index("recent_ids", report_ids.c.recent, report_ids.c.campaign,
+      postgresql_where=report_ids.c.recent > 0)  # fmt: skip
 
 tokens = Table(
     "tokens", _metadata,
@@ -114,11 +133,40 @@ history = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
+# What counts and ids of a campaign add up to, see `noutput.collector.store.seal`.
+seals = Table(
+    "seals", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
+           autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("ids", BigInteger, nullable=False),
+    Column("id_sum", BigInteger, nullable=False),
+    Column("count_sum", BigInteger, nullable=False),
+)  # fmt: skip
+
+# One row: how far this database got, and room for a write that tries whether there is room.
+high_water = Table(
+    "high_water", _metadata,
+    Column("database", Text, nullable=False),
+    Column("commits", BigInteger, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("padding", LargeBinary, nullable=False),
+)  # fmt: skip
+
+
+# What the first version of `report_ids` was.
+_first_report_ids = Table(
+    "report_ids", MetaData(),
+    Column("campaign", _number, primary_key=True, autoincrement=False),
+    Column("id", LargeBinary, primary_key=True),
+)  # fmt: skip
+
 
 def _first_tables(connection: Connection) -> None:
-    ids = id_runs if connection.dialect.name == "sqlite" else report_ids
-    _metadata.create_all(connection, tables=[campaigns, counts, ids])
+    _metadata.create_all(connection, tables=[campaigns, counts])
     _first_tokens.create(connection)
+    ids = id_runs if connection.dialect.name == "sqlite" else _first_report_ids
+    ids.create(connection)
 
 
 def _history_table(connection: Connection) -> None:
@@ -151,11 +199,44 @@ def _first_reading_id(admin: str) -> str:
     return hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
 
 
+def _ids_without_order(connection: Connection) -> None:
+    """Make the tables for the ids that came last; sort those that were stored as they came."""
+    if connection.dialect.name == "sqlite":
+        _metadata.create_all(connection, tables=[id_pools])
+        rewrite_runs(connection)
+        return
+    run = connection.exec_driver_sql
+    run("SET LOCAL statement_timeout = 0")
+    run("ALTER TABLE report_ids RENAME TO former_ids")
+    run("ALTER INDEX report_ids_pkey RENAME TO former_ids_pkey")
+    _metadata.create_all(connection, tables=[report_ids])
+    run(
+        "INSERT INTO report_ids (campaign, id, recent)"
+        " SELECT campaign, id, CASE WHEN place <= %s THEN 1 ELSE 0 END FROM ("
+        " SELECT campaign, id,"
+        " row_number() OVER (PARTITION BY campaign ORDER BY gen_random_uuid()) AS place"
+        " FROM former_ids) AS shuffled ORDER BY campaign, id",
+        (KEPT,),
+    )
+    run("DROP TABLE former_ids")
+    run("ALTER TABLE report_ids SET (autovacuum_vacuum_scale_factor = 0.02)")
+
+
+def _seal_tables(connection: Connection) -> None:
+    _metadata.create_all(connection, tables=[seals, high_water])
+    if connection.execute(select(func.count()).select_from(high_water)).scalar():
+        return
+    first = {"database": secrets.token_hex(16), "commits": 0, "reports": 0, "padding": b""}
+    connection.execute(high_water.insert().values(first))
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
     _history_table,
     _bound_tokens,
+    _ids_without_order,
+    _seal_tables,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -18,12 +19,14 @@ from noutput.collector.store.groups import Group, groups
 from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
+    DamagedError,
     Milestone,
     Outcome,
     Snapshot,
     Submission,
     UnavailableError,
 )
+from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
 
 if TYPE_CHECKING:
@@ -32,20 +35,25 @@ if TYPE_CHECKING:
 __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
+_log = logging.getLogger("noutput.collector")
 _MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
 class SqlStore(SqlTokens):
     """A store on a database that speaks SQL; see `Store`."""
 
+    reads_quickly = False
     _snapshot_options: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._closed = False
+        self._problems: list[str] = []
         try:
             with self._write() as connection:
                 self._lock_schema(connection)
                 schema.upgrade(connection)
+                self._seal_all(connection, missing=True)
         except BaseException:
             engine.dispose()
             raise
@@ -65,6 +73,10 @@ class SqlStore(SqlTokens):
         """Add numbers of reports to cells of campaigns, in the given order."""
 
     @abstractmethod
+    def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
+        """Add to the seals of campaigns, in the given order."""
+
+    @abstractmethod
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""
 
@@ -75,16 +87,25 @@ class SqlStore(SqlTokens):
             waiting = groups(submissions)
             open_keys = self._open_keys(connection, [group.key for group in waiting])
             more: list[tuple[int, int, int]] = []
+            seals: dict[int, Seal] = {}
             for group in waiting:
                 if group.key not in open_keys:
                     continue
                 new = self._remember(connection, group)
                 for place, outcome in group.outcomes(new):
                     result[place] = outcome
-                more += group.count(new)
+                counted = group.count(new)
+                if counted:
+                    seals[group.key] = group.seal(new, counted)
+                more += counted
             if more:
                 self._count(connection, more)
+                self._add_seals(connection, seals)
         return result
+
+    @abstractmethod
+    def merge_ids(self) -> None:
+        """Hide the order of the ids that came last."""
 
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str
@@ -201,7 +222,8 @@ class SqlStore(SqlTokens):
                 return
             counts = self._counts(connection, row.key)
             known = self._history(connection, row.key)
-            yield Snapshot(row, counts, self._ids(connection, row.key), known)
+            seal = self._seals(connection).get(row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal)
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -216,13 +238,18 @@ class SqlStore(SqlTokens):
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
             self._add_cells(connection, key, snapshot)
             self._add_history(connection, key, snapshot.history)
+            seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)
-                self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
-            found = self._campaign(connection, row.id)
-        if found is None:
+                new = self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
+                seal += Seal.of_ids(piece, new)
+            if snapshot.seal is not None and (found := snapshot.seal.problems(seal)):
+                raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
+            self._put_seal(connection, key, seal)
+            kept = self._campaign(connection, row.id)
+        if kept is None:
             raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
-        return found
+        return kept
 
     def _add_cells(self, connection: Connection, key: int, snapshot: Snapshot) -> None:
         """Make a row for every cell, so that counting is always an update."""
@@ -233,37 +260,84 @@ class SqlStore(SqlTokens):
         ]
         connection.execute(insert(schema.counts), cells)
 
-    def ping(self) -> None:
-        """Raise `UnavailableError` where the database cannot be reached."""
-        with self._read() as connection:
-            connection.execute(select(1))
+    def _seals(self, connection: Connection) -> dict[int, Seal]:
+        rows = connection.execute(select(schema.seals))
+        return {key: Seal(*values) for key, *values in rows}
+
+    def _put_seal(self, connection: Connection, key: int, seal: Seal) -> None:
+        table = schema.seals
+        connection.execute(delete(table).where(table.c.campaign == key))
+        connection.execute(insert(table).values(campaign=key, **asdict(seal)))
+
+    def _seal_all(self, connection: Connection, *, missing: bool) -> None:
+        """Seal what campaigns have now: all of them, or those of a time before there were seals."""
+        known = self._seals(connection) if missing else {}
+        keys = connection.execute(select(schema.campaigns.c.key)).scalars().all()
+        for key in [key for key in keys if key not in known]:
+            row = select(schema.campaigns.c.key).where(schema.campaigns.c.key == key)
+            connection.execute(row.with_for_update())  # nobody counts meanwhile
+            seal = Seal.of(self._counts(connection, key), self._ids(connection, key))
+            self._put_seal(connection, key, seal)
+
+    def probe(self, size: int = 0) -> None:
+        """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
+        with self._write() as connection:
+            connection.execute(update(schema.high_water).values(padding=bytes(size)))
+
+    def problems(self) -> tuple[str, ...]:
+        """Return what was found to be damaged or lost since the store was opened."""
+        return tuple(self._problems)
+
+    def add_problem(self, problem: str) -> None:
+        """Log damage or a loss, and keep it among the problems."""
+        if problem not in self._problems:
+            _log.error("%s", problem)
+            self._problems.append(problem)
+
+    def inspect(self, *, cheap: bool) -> list[str]:  # noqa: ARG002 (for stores that can)
+        """Return nothing: the database server checks its own pages."""
+        return []
+
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
+        with self._write() as connection:
+            self._lock_schema(connection)
+            self._seal_all(connection, missing=False)
+        self._problems.clear()
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Give back all connections; whoever still asks gets an `UnavailableError`."""
+        self._closed = True
         self._engine.dispose()
+
+    def _connect(self) -> Connection:
+        if self._closed:
+            raise UnavailableError("the database was closed")
+        return self._engine.connect()
 
     @contextmanager
     def _read(self, **options: Any) -> Iterator[Connection]:
-        with _translated(), self._engine.connect() as connection:
+        with self._translated(), self._connect() as connection:
             yield connection.execution_options(**options)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with (
-            _translated(),
-            self._engine.connect() as connection,
-            connection.execution_options(write=True).begin(),
-        ):
+        with self._translated(), self._writer() as connection, connection.begin():
             yield connection
 
+    @contextmanager
+    def _writer(self) -> Iterator[Connection]:
+        """Return a connection for one transaction that writes."""
+        with self._connect() as connection:
+            yield connection.execution_options(write=True)
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turn errors of the driver into `UnavailableError`."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except (DBAPIError, SQLAlchemyError) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        raise UnavailableError(f"the database is unavailable: {cause}") from error
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn errors of the driver into `UnavailableError`."""
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            raise UnavailableError(f"the database is unavailable: {cause}") from error

@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import Connection, select
 
 from noutput.collector.store.files import create_private, keep_private
-from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import CampaignRow, UnavailableError
-from noutput.collector.store.schema import id_runs
+from noutput.collector.store.losses import Losses
+from noutput.collector.store.mark import HighWater
+from noutput.collector.store.schema import high_water
+from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
+from noutput.collector.store.sqlite_engine import (
+    check_files,
+    driver,
+    empty_log,
+    file_of,
+    sqlite_engine,
+)
+from noutput.collector.store.sqlite_ids import SqliteIds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.groups import Group
+    from noutput.collector.store.seal import Seal
 
 __all__ = ["SqliteStore"]
 
-_BUSY_SECONDS = 30.0
-_PIECE = 1 << 20
-# These four run at every commit, on the driver's own connection.
+_CLOSE_SECONDS = 2.0
+_CHEAP_BYTES = 1 << 26
+_log = logging.getLogger("noutput.collector")
+# These run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
-_UNSEEN = "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? ORDER BY sequence"
-_REMEMBER = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
 _COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
+_SEAL = (
+    "UPDATE seals SET reports = reports + ?, ids = ids + ?,"
+    " id_sum = (id_sum + ?) & ?, count_sum = (count_sum + ?) & ?"
+    " WHERE campaign = ?"
+)
+_ADVANCE = (
+    "UPDATE high_water SET commits = commits + 1, reports = reports + ?"
+    " RETURNING database, commits, reports"
+)
 
 
 class SqliteStore(SqlStore):
@@ -40,68 +59,83 @@ class SqliteStore(SqlStore):
 
     Notes
     -----
-    The ids that one commit counted are one sorted row of `id_runs`: 16 bytes per report, written
-    in sequence, where an index over random ids would touch a page for every report. Which ids
-    are known is asked of an `IdSet` in memory. Inside every writing transaction it first takes
-    in all rows that it has not seen, so it is right after a crash and where another process
-    wrote to the file meanwhile; after a transaction that failed it is made anew.
+    Ids are rows of sorted ids, and a set in memory says which are known; see `SqliteIds`.
+
+    Every transaction that changes something also counts itself in `high_water`, and after its
+    commit in a `MarkFile` next to the database. A write-ahead log of which a part cannot be read
+    takes the database back to an earlier commit, and is as good as any other; only the mark
+    tells that there was more.
+
+    Transactions that write share one connection, and one of them is under way at a time.
 
     Guarantees
     ----------
     As in `Store`. A commit is durable before `add` returns: write-ahead log with
-    ``synchronous=FULL``. Ids are sorted inside a row, so the file does not keep their order.
+    ``synchronous=FULL``. It raises where the file, or its write-ahead log, was deleted or
+    replaced: what is written then, nobody would find.
+
+    The file has each id once, what is deleted is overwritten, and all that tells when an id came
+    is its row: a run of 2,048 ids or more, the newest run, or the pool. The pool has all ids of a
+    campaign up to 1,024, and never less than 512 from then on.
 
     Only its owner can open the file: rights of others are taken away.
     """
 
+    reads_quickly = True
+
     def __init__(self, url: URL) -> None:
-        self._known: dict[int, tuple[int, IdSet]] = {}
+        self._remembered = SqliteIds()
         self._writing = threading.RLock()
-        path = None if url.database in (None, "", ":memory:") else Path(str(url.database))
+        self._connection: Connection | None = None
+        self._counted = 0
+        path = file_of(url)
+        self._losses = Losses(path, self.add_problem)
         if path is not None:
             create_private(path)
             keep_private(path)
-        super().__init__(_engine(url))
-        if path is not None:  # where SQLite had to make it
-            keep_private(path)
+        super().__init__(sqlite_engine(url))
+        try:
+            if path is not None:
+                keep_private(path)  # where SQLite had to make it
+            self._losses.compare(self._high_water())
+        except BaseException:
+            self.close()
+            raise
+
+    def _high_water(self) -> HighWater:
+        table = high_water
+        with self._read() as connection:
+            row = connection.execute(select(table.c.database, table.c.commits, table.c.reports))
+            return HighWater(*row.one())
 
     def _lock_schema(self, connection: Connection) -> None:
         """Nothing to do: a writing transaction has the whole file for itself."""
 
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
-        raw = _raw(connection)
+        raw = driver(connection)
         return {key for key in keys if raw.execute(_OPEN, (key,)).fetchone()}
 
     def _remember(
         self, connection: Connection, group: Group
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        last, known = self._known.pop(group.key, (0, IdSet()))
-        raw = _raw(connection)
-        for sequence, ids in raw.execute(_UNSEEN, (group.key, last)):
-            known.add(ids)
-            last = sequence
-        new = known.add(group.ids)
-        if new.any():
-            added = (group.key, _ordered(group.ids, new))
-            last = raw.execute(_REMEMBER, added).lastrowid or last
-        self._known[group.key] = last, known
-        return new
+        return self._remembered.remember(driver(connection), group)
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
-        _raw(connection).executemany(_COUNT, more)
+        driver(connection).executemany(_COUNT, more)
+
+    def _add_seals(self, connection: Connection, more: dict[int, Seal]) -> None:
+        rows = [
+            (seal.reports, seal.ids, seal.id_sum, SUM_MASK, seal.count_sum, SUM_MASK, key)
+            for key, seal in more.items()
+        ]
+        driver(connection).executemany(_SEAL, rows)
+        self._counted = sum(seal.reports for seal in more.values())
 
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
-        query = select(id_runs.c.ids).where(id_runs.c.campaign == key)
-        pieces: list[bytes] = []
-        size = 0
-        for ids in connection.execute(query).scalars():
-            pieces.append(ids)
-            size += len(ids)
-            if size >= _PIECE:
-                yield b"".join(pieces)
-                pieces, size = [], 0
-        if pieces:
-            yield b"".join(pieces)
+        return self._remembered.read(driver(connection), key)
+
+    def merge_ids(self) -> None:
+        """Do nothing: every commit has done it."""
 
     def close_campaign(
         self, campaign_id: str, now: str, *, key: int | None = None
@@ -119,44 +153,72 @@ class SqliteStore(SqlStore):
     def _forget(self, row: CampaignRow | None) -> None:
         with self._writing:
             if row is not None:
-                self._known.pop(row.key, None)
+                self._remembered.forget(row.key)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         with self._writing:
+            self._remembered.begin()
             try:
                 with super()._write() as connection:
+                    raw, self._counted = driver(connection), 0
+                    before, reached = raw.total_changes, None
                     yield connection
-            except BaseException as error:
-                self._known.clear()  # some ids in memory may not have been committed
-                if isinstance(error, sqlite3.Error):
-                    raise UnavailableError(f"the database is unavailable: {error}") from error
+                    if raw.total_changes != before:
+                        reached = HighWater(*raw.execute(_ADVANCE, (self._counted,)).fetchone())
+                    checked = connection
+                with self._translated():
+                    check_files(checked)
+                if reached is not None:
+                    self._losses.advance(reached)
+            except BaseException:
+                self._remembered.undo()
+                self._disconnect()
                 raise
 
+    @contextmanager
+    def _writer(self) -> Iterator[Connection]:
+        """Use the one connection that writes again: making it ready takes as long as a commit."""
+        if self._connection is None:
+            self._connection = self._connect().execution_options(write=True)
+        yield self._connection
 
-def _ordered(ids: bytes, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:
-    """Return the new ids in the order of their first halves, whatever their order was."""
-    fresh = np.frombuffer(ids, ">u8").reshape(-1, 2)[new]
-    return fresh[np.argsort(fresh[:, 0].astype(np.uint64))].tobytes()
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
+    def inspect(self, *, cheap: bool) -> list[str]:
+        """Let SQLite check the form of its file; with `cheap`, only where that is a small one."""
+        with self._read() as connection:
+            raw = driver(connection)
+            (pages,), (size,) = (
+                raw.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+            )
+            if cheap and pages * size > _CHEAP_BYTES:
+                return []
+            found = raw.execute("PRAGMA quick_check" if cheap else "PRAGMA integrity_check")
+            return [f"SQLite: {line}" for (line,) in found if line != "ok"]
 
-def _raw(connection: Connection) -> sqlite3.Connection:
-    """Return the driver's connection, on which a statement takes a tenth of the time."""
-    return cast(sqlite3.Connection, connection.connection.driver_connection)
+    def accept(self) -> None:
+        """Seal what there is now, and forget what was lost."""
+        super().accept()
+        self._losses.accept(self._high_water())
 
-
-def _engine(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin below, not in the driver
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {setting}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        writing = connection.get_execution_options().get("write", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-    return engine
+    def close(self) -> None:
+        """Move everything out of the write-ahead log, and close all connections."""
+        if self._closed:
+            return
+        if self._writing.acquire(timeout=_CLOSE_SECONDS):  # else a commit hangs
+            try:
+                self._disconnect()
+                with self._read() as connection:  # in which no transaction has begun
+                    empty_log(connection, _CLOSE_SECONDS)
+            except (UnavailableError, sqlite3.Error) as error:
+                _log.error("the write-ahead log stays as it is: %s", error)
+            finally:
+                super().close()
+                self._writing.release()
+        else:
+            super().close()
+        self._losses.close()

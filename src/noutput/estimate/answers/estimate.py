@@ -221,15 +221,16 @@ class AnswerEstimate:
         low, high = self._mean.interval(wanted, kind, simultaneous=False)
         return float(low[0]), float(high[0])
 
-    def quantile(self, share: float) -> Answer:
+    def quantile(self, share: float, level: float | None = None) -> Answer:
         """Return the smallest answer with this share of people at or below it.
 
         Notes
         -----
-        The CDF of `projected` says which, within the interval of `quantile_interval`.
+        The CDF of `projected` says which, within the interval of `quantile_interval` of the same
+        level.
         """
         wanted = _checks.inner_share("share", share)
-        low, high = self._quantile_places(wanted, self.level, "normal")
+        low, high = self._quantile_places(wanted, self.level if level is None else level, "normal")
         sums = np.cumsum(self.projected)
         place = int(np.searchsorted(sums, wanted - 1e-12))
         return self._answer(min(max(place, low), high))

@@ -8,15 +8,17 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.counts import check_table
-from noutput.estimate.summary.answers import AnswerSummary, summarize_answers
+from noutput.estimate.summary.answers import AnswerSummary, answer_summaries
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
-from noutput.estimate.summary.numbers import SHARES, Summary, summarize_number
+from noutput.estimate.summary.numbers import SHARES, Summary, number_summaries
 from noutput.estimate.summary.shown import SUSPICIOUS
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answers, Number, Question
 from noutput.tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import ArrayLike
 
     from noutput.mechanisms.table import TableMechanism
@@ -29,6 +31,7 @@ __all__ = [
     "Figure",
     "Histogram",
     "Summary",
+    "summaries",
     "summarize",
 ]
 
@@ -109,6 +112,33 @@ def summarize(
     >>> found.bars[0].texts
     ('70.0%', '68.1%', '71.9%')
     """
+    found = summaries(
+        mechanism, data, question, [level], bins=bins, people=people, method=method
+    )  # fmt: skip
+    return found[level]
+
+
+def summaries(
+    mechanism: Any,
+    data: Tally | ArrayLike,
+    question: Question | None,
+    levels: Iterable[float],
+    *,
+    bins: int | None = None,
+    people: int | None = None,
+    method: str | None = None,
+) -> Mapping[float, Summary | AnswerSummary]:
+    """Return what `summarize` returns, for several levels at hardly more than the cost of one.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> found = summaries(m, tally, no.YesNo(), [0.5, 0.95])
+    >>> [each.bars[0].texts for each in found.values()]
+    [('70.0%', '69.3%', '70.7%'), ('70.0%', '68.1%', '71.9%')]
+    """
     if hasattr(mechanism, "mechanism"):
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
@@ -117,20 +147,20 @@ def summarize(
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
-        return summarize_answers(mechanism, _tally(mechanism, data), question, level=level)
+        return answer_summaries(mechanism, _tally(mechanism, data), question, levels)
     check_table(mechanism)
     question = Number(-1.0, 1.0) if question is None else question
     if not isinstance(question, Number):
         rule = "be a Number, as the table is for numbers"
         raise InvalidArgumentError("question", rule, _kind(question))
-    return summarize_number(
+    return number_summaries(
         mechanism,
         _tally(mechanism, data),
         question,
+        levels,
         people=people,
         bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
-        level=level,
     )
 
 

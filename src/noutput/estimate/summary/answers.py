@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from noutput import _checks
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
 from noutput.estimate.choices import QUARTILES
 from noutput.estimate.summary.figure import Bar, Figure
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
-__all__ = ["AnswerSummary", "summarize_answers"]
+__all__ = ["AnswerSummary", "answer_summaries", "summarize_answers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ no answers explain are noticed.
             return {}
         found = self.estimate
         return {
-            share: (found.quantile(share), *found.quantile_interval(share, self.level))
+            share: (found.quantile(share, self.level), *found.quantile_interval(share, self.level))
             for share in QUARTILES.values()
         }
 
@@ -175,8 +177,16 @@ def summarize_answers(
     mechanism: AnswerMechanism, tally: Tally, question: Answers, *, level: float = 0.95
 ) -> AnswerSummary:
     """Estimate what people answered, with intervals."""
-    found = estimate_answers(mechanism, tally, question, level=level)
-    return AnswerSummary(question, mechanism.epsilon, found, level)
+    return answer_summaries(mechanism, tally, question, [level])[level]
+
+
+def answer_summaries(
+    mechanism: AnswerMechanism, tally: Tally, question: Answers, levels: Iterable[float]
+) -> dict[float, AnswerSummary]:
+    """Return what `summarize_answers` returns, for several levels of one estimate."""
+    wanted = [_checks.inner_share("level", level) for level in levels]
+    found = estimate_answers(mechanism, tally, question, level=wanted[0])
+    return {level: AnswerSummary(question, mechanism.epsilon, found, level) for level in wanted}
 
 
 def _figures(values: Any, low: Any, high: Any) -> tuple[Figure, ...]:

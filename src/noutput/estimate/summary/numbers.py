@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from noutput.questions import Number
     from noutput.tally import Tally
 
-__all__ = ["SHARES", "Summary", "summarize_number"]
+__all__ = ["SHARES", "Summary", "number_summaries", "summarize_number"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _DRAWS = 200
@@ -229,41 +230,65 @@ def summarize_number(
     >>> len(found.fine.probabilities), found.coarse.edges
     (8, [0.0, 5.0, 10.0])
     """
-    _checks.inner_share("level", level)
+    found = number_summaries(
+        mechanism, tally, question, [level], people=people, bins=bins, method=method
+    )  # fmt: skip
+    return found[level]
+
+
+def number_summaries(
+    mechanism: TableMechanism,
+    tally: Tally,
+    question: Number,
+    levels: Iterable[float],
+    *,
+    people: int | None = None,
+    bins: int = 64,
+    method: str = DEFAULT_METHOD,
+) -> dict[float, Summary]:
+    """Return what `summarize_number` returns, for several levels at hardly more than one's cost."""
+    wanted = [_checks.inner_share("level", level) for level in levels]
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
     draws = found.draws(_DRAWS, np.random.default_rng(0))
-    edges, shares = found.edges, np.array(SHARES)
+    edges, width = found.edges, _JOINED if bins % _JOINED == 0 else 1
 
-    def estimated(
-        statistic: Callable[[Array], Array], least: float, most: float
+    def both(statistic: Callable[[Array], Array]) -> tuple[Array, Array]:
+        return statistic(found.probabilities[None, :])[0], statistic(draws)
+
+    variances = both(lambda rows: histograms.variances(rows, edges))
+    quantiles = both(lambda rows: histograms.quantiles(rows, edges, np.array(SHARES)))
+    fine, coarse = (both(partial(_join, width=each)) for each in (1, width))
+
+    def interval(
+        statistic: tuple[Array, Array], level: float, least: float, most: float
     ) -> tuple[Array, Array, Array]:
-        values = statistic(found.probabilities[None, :])[0]
-        center = None if method == "gp" else values
-        return values, *ends(statistic(draws), level, center, least, most)
+        values, drawn = statistic
+        return values, *ends(drawn, level, None if method == "gp" else values, least, most)
 
-    def histogram(width: int) -> Histogram:
-        joined = estimated(lambda rows: _join(rows, width), 0.0, 1.0)
-        return Histogram(edges[::width].tolist(), *(column.tolist() for column in joined))
+    def histogram(shares: tuple[Array, Array], steps: Array, level: float) -> Histogram:
+        columns = interval(shares, level, 0.0, 1.0)
+        return Histogram(steps.tolist(), *(column.tolist() for column in columns))
 
-    variance = estimated(lambda rows: histograms.variances(rows, edges), 0.0, bounds.half_width**2)
-    values, low, high = estimated(
-        lambda rows: histograms.quantiles(rows, edges, shares), bounds.lower, bounds.upper
-    )
-    rows = zip(values.tolist(), np.sort(low).tolist(), np.sort(high).tolist(), strict=True)
-    return Summary(
-        question=question,
-        epsilon=mechanism.epsilon,
-        mean_estimate=mean,
-        distribution=found,
-        level=level,
-        mean=Figure(mean.value, *mean.interval(level)),
-        variance=Figure(*map(float, variance)),
-        quantiles={share: Figure(*row) for share, row in zip(SHARES, rows, strict=True)},
-        fine=histogram(1),
-        coarse=histogram(_JOINED if bins % _JOINED == 0 else 1),
-    )
+    def summary(level: float) -> Summary:
+        values, low, high = interval(quantiles, level, bounds.lower, bounds.upper)
+        ordered = zip(values.tolist(), np.sort(low).tolist(), np.sort(high).tolist(), strict=True)
+        variance = interval(variances, level, 0.0, bounds.half_width**2)
+        return Summary(
+            question=question,
+            epsilon=mechanism.epsilon,
+            mean_estimate=mean,
+            distribution=found,
+            level=level,
+            mean=Figure(mean.value, *mean.interval(level)),
+            variance=Figure(*map(float, variance)),
+            quantiles={share: Figure(*row) for share, row in zip(SHARES, ordered, strict=True)},
+            fine=histogram(fine, edges, level),
+            coarse=histogram(coarse, edges[::width], level),
+        )
+
+    return {level: summary(level) for level in wanted}
 
 
 def _join(rows: Array, width: int) -> Array:

@@ -1,0 +1,212 @@
+"""Damage and losses that are found: at the start, by `noutput campaign check`, and at commits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from sqlalchemy import create_engine, text
+
+from noutput.campaign import Campaign
+from noutput.cli.campaign_store import check_command
+from noutput.collector.store import open_store
+from noutput.collector.store.archive import back_up, export_campaign
+from noutput.collector.store.check import check_at_start, check_database
+from noutput.collector.store.interface import DamagedError, Store, Submission
+from tests.collector.versions import set_back
+
+NOW = "2026-05-01T00:00:00Z"
+
+
+def count(store: Store, campaign: Campaign, commits: int, size: int = 20) -> None:
+    row, _ = store.create(campaign.id, campaign.fingerprint, campaign.to_json(), NOW)
+    for _ in range(commits):
+        cells = np.arange(size, dtype="<i4") % 15
+        store.add([Submission(row.key, os.urandom(16 * size), cells.tobytes())])
+
+
+def problems(database: str) -> list[str]:
+    store = open_store(database)
+    try:
+        return [problem for checked in check_database(store) for problem in checked.problems]
+    finally:
+        store.close()
+
+
+def check(database: str, *options: str) -> Result:
+    return CliRunner().invoke(check_command, ["--database", database, *options])
+
+
+def execute(database: str, statement: str) -> None:
+    address = database.replace("postgresql:", "postgresql+psycopg:")
+    engine = create_engine(address if "://" in address else f"sqlite:///{database}")
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def test_a_sound_database_passes(database: str, campaign: Campaign) -> None:
+    store = open_store(database)
+    count(store, campaign, 3)
+    store.add([Submission(1, b"a" * 32, bytes(8))])  # one of two is a repetition
+    done = check(database)  # while it is in use
+    store.close()
+    assert done.output == "database: ok\ncommute with 61 reports: ok\n"
+    assert done.exit_code == 0
+
+
+FLIP = {
+    "sqlite": "UPDATE id_pools SET ids = CAST(X'00000000000000000000000000000000' || "
+    "substr(ids, 17) AS BLOB)",
+    "postgresql": "UPDATE report_ids SET id = set_byte(id, 3, 255 - get_byte(id, 3))",
+}
+
+
+DELETE = {"sqlite": "DELETE FROM id_pools", "postgresql": "DELETE FROM report_ids"}
+
+
+def test_every_kind_of_damage_is_told(database: str, campaign: Campaign) -> None:
+    kind = "postgresql" if "://" in database else "sqlite"
+    store = open_store(database)
+    count(store, campaign, 1)
+    store.close()
+    damages = [
+        (FLIP[kind], "its ids are not those that were committed"),
+        (DELETE[kind], "it has 0 ids, and 20"),
+        ("UPDATE counts SET reports = 3 - reports WHERE cell IN (4, 5)", "counts are not those"),
+        ("UPDATE counts SET reports = reports + 1 WHERE cell = 3", "add up to 21 reports, and 20"),
+        ("UPDATE campaigns SET fingerprint = id", "its document is another one"),
+        ("UPDATE campaigns SET document = '{'", "its document cannot be read"),
+        ("DELETE FROM seals", None),  # is made anew, as for a database of an older version
+    ]
+    for statement, told in damages:
+        execute(database, statement)
+        assert told is None or told in check(database).output
+    assert check(database).exit_code == 1
+
+
+def test_damage_stops_exports_and_backups_until_it_is_accepted(
+    database: str, campaign: Campaign, tmp_path: Path
+) -> None:
+    store = open_store(database)
+    count(store, campaign, 1)
+    execute(database, "UPDATE counts SET reports = 3 - reports WHERE cell IN (4, 5)")
+    with pytest.raises(DamagedError, match="'commute' is damaged: its counts are not those"):
+        export_campaign(store, "commute", tmp_path / "x.noutput")
+    with pytest.raises(DamagedError, match="'commute' is damaged"):
+        back_up(database, tmp_path / "copy.db")
+    assert not list(tmp_path.glob("*copy*"))
+    check_at_start(store)
+    assert store.problems() == ("campaign 'commute': its counts are not those that were committed",)
+    store.close()
+    done = check(database, "--accept")
+    assert done.exit_code == 0
+    assert "its counts are not those that were committed" in done.output
+    assert check(database).exit_code == 0
+    back_up(database, tmp_path / "copy.db")
+    assert check(str(tmp_path / "copy.db")).exit_code == 0
+
+
+@pytest.fixture
+def crashed(tmp_path: Path, campaign: Campaign) -> Callable[[str], Path]:
+    """Copies of a database in use, as a crash of its process leaves it: all in the log."""
+    store = open_store(str(tmp_path / "live.db"))
+    count(store, campaign, 30)
+
+    def copy(name: str) -> Path:
+        for end in ("", "-wal", "-mark"):
+            shutil.copyfile(tmp_path / f"live.db{end}", tmp_path / f"{name}{end}")
+        return tmp_path / name
+
+    copies = [copy("whole.db"), copy("flipped.db")]
+    store.close()
+    return lambda name: next(path for path in copies if path.name == name)
+
+
+def test_a_crash_loses_nothing(crashed: Callable[[str], Path]) -> None:
+    assert problems(str(crashed("whole.db"))) == []
+
+
+def test_a_flipped_byte_in_the_write_ahead_log_is_a_loss(
+    crashed: Callable[[str], Path], campaign: Campaign
+) -> None:
+    database = crashed("flipped.db")
+    log = Path(f"{database}-wal")
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    told = problems(str(database))
+    kept = sqlite3.connect(database)
+    commits, reports = kept.execute("SELECT commits, reports FROM high_water").fetchone()
+    kept.close()
+    total = 30 * 20
+    assert reports < total
+    missing = f"{32 - commits} commits with {total - reports} acknowledged reports are missing"
+    assert told == [f"{missing} from the database"]
+    assert Path(f"{log}-damaged").read_bytes() == bytes(content)  # for whoever wants to look
+    store = open_store(str(database))  # new reports do not hide the loss
+    count(store, campaign, 40)
+    store.close()
+    assert problems(str(database)) == told
+    assert check(str(database), "--accept").exit_code == 0
+    assert problems(str(database)) == []
+
+
+def test_a_flipped_byte_of_an_id_is_found_at_the_start(tmp_path: Path, campaign: Campaign) -> None:
+    database = tmp_path / "reports.db"
+    store = open_store(str(database))
+    count(store, campaign, 1, 2000)
+    store.close()
+    content = bytearray(database.read_bytes())
+    content[-5000] ^= 1
+    database.write_bytes(content)
+    store = open_store(str(database))
+    check_at_start(store)
+    assert store.problems() == ("campaign 'commute': its ids are not those that were committed",)
+    store.close()
+
+
+def test_a_file_of_broken_form_is_told(tmp_path: Path, campaign: Campaign) -> None:
+    database = tmp_path / "reports.db"
+    store = open_store(str(database))
+    count(store, campaign, 1, 2000)
+    store.close()
+    content = bytearray(database.read_bytes())
+    content[-4096:] = b"\xff" * 4096
+    database.write_bytes(content)
+    done = check(str(database))
+    assert done.exit_code == 1
+    assert "SQLite: " in done.output or "ids" in done.output
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_database_of_an_older_version_is_sealed_as_it_is(
+    database: str, campaign: Campaign, version: int
+) -> None:
+    store = open_store(database)
+    count(store, campaign, 2)
+    store.close()
+    set_back(database, version)
+    assert problems(database) == []
+    execute(database, "UPDATE counts SET reports = reports + 1 WHERE cell = 3")
+    assert problems(database) == ["its counts add up to 41 reports, and 40 were counted"]
+
+
+def test_a_database_that_goes_back_in_time_is_noticed(database: str, campaign: Campaign) -> None:
+    """As after a switch to a standby that lacked commits, or a backup put over a file in use."""
+    store = open_store(database)
+    count(store, campaign, 2)
+    store.probe()
+    assert store.problems() == ()
+    execute(database, "UPDATE seals SET reports = reports - 20")
+    execute(database, "UPDATE high_water SET commits = commits - 2")
+    store.probe()
+    (problem,) = store.problems()
+    assert "the database went back in time" in problem
+    store.close()
