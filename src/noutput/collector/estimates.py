@@ -139,8 +139,8 @@ def _compute(
         entry.campaign.questions, entry.mechanisms, tallies, strict=True
     ):
         summary = None
-        is_number = isinstance(each, Number) and isinstance(mechanism, TableMechanism)
-        if is_number and tally.total >= _FEWEST:
+        enough = tally.total >= _FEWEST
+        if enough and isinstance(each, Number) and isinstance(mechanism, TableMechanism):
             bounds = Interval(each.lower, each.upper)
             summary = summarize(mechanism, tally, bounds, bins=bins, level=level)
         questions.append(QuestionEstimates(each, tally, summary))
