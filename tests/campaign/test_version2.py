@@ -86,8 +86,8 @@ def test_an_unknown_key_is_named() -> None:
         DocumentError, match="key budget must be absent: the document needs a newer"
     ):
         Campaign.from_json(json.dumps(signed({**found, "budget": 3})))
+    wave = {**found["waves"][0], "bounds": []}
     with pytest.raises(DocumentError, match=r"key waves\[0\]\.bounds must be absent"):
-        wave = {**found["waves"][0], "bounds": []}
         Campaign.from_json(json.dumps(signed({**found, "waves": [wave]})))
 
 

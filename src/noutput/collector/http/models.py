@@ -6,12 +6,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from noutput.campaign.campaign import OBJECTIVES
-
 __all__ = [
     "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
-    "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
-    "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
+    "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome", "TokenCreated",
+    "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
 ]  # fmt: skip
 
 
@@ -46,12 +44,7 @@ class CampaignSummary(_Model):
     text: str
     fingerprint: str
     epsilon: float
-    objectives: list[str] = Field(
-        description="What the table of each question was designed for.",
-        json_schema_extra={
-            "items": {"enum": sorted({o for found in OBJECTIVES.values() for o in found})}
-        },
-    )
+    objectives: list[str] = Field(description="What the table of each question is for.")
     public: bool
     opens: str
     closes: str

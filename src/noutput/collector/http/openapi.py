@@ -33,6 +33,46 @@ def _text(most: int) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "maxLength": most}
 
 
+_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_MANY = {"type": "array", "minItems": 1, "maxItems": MAX_QUESTIONS}
+_CAMPAIGN = {
+    "format": {"const": "noutput-campaign"},
+    "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
+    "title": _text(200),
+    "public": {"type": "boolean"},
+    "opens": {"type": "string"},
+    "closes": {"type": "string"},
+    "fingerprint": _FINGERPRINT,
+}
+_CAMPAIGNS = [
+    {
+        "version": {"const": 1}, **_CAMPAIGN, "question": _text(1000),
+        "goal": {"enum": list(OBJECTIVES["number"])}, "attributes": _MANY,
+        "table": {"type": "object"},
+    },
+    {
+        "version": {"const": 2}, **_CAMPAIGN, "text": _text(1000), "ask": {"enum": ["one", "all"]},
+        "questions": _MANY, "waves": {"type": "array", "minItems": 1, "maxItems": 1},
+        "tables": _MANY, "segments": {"const": {}}, "schedule": {"const": None},
+        "admission": {"const": "open"},
+    },
+]  # fmt: skip
+CAMPAIGN_BODY: dict[str, Any] = {
+    "content": {
+        "application/json": {
+            "schema": {
+                "description": "A campaign document; docs/wire.md describes it.",
+                "oneOf": [_object(properties) for properties in _CAMPAIGNS],
+            }
+        }
+    }
+}
+TOKEN_BODY: dict[str, Any] = {
+    "content": {"application/json": {"schema": TokenRequest.model_json_schema()}}
+}
+
+
 def _bodies(version: int, noun: str) -> dict[str, dict[str, Any]]:
     """Return a report and a batch of campaigns of one version."""
     answer = {
