@@ -84,6 +84,13 @@ class Question:
         parts = {name: getattr(self, name) for name in _COMMON}
         return {name: value for name, value in parts.items() if value not in ("", None)}
 
+    def encode(self, value: object) -> float:
+        """Return what the question's table takes: a number of [-1, 1], or the place of an answer.
+
+        An error never repeats the value, because it is private.
+        """
+        raise NotImplementedError
+
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON writes it; `question_from_document` reads it."""
         raise NotImplementedError
@@ -196,7 +203,10 @@ class Answers(Question):
             return self.places.get(value)
         if isinstance(value, bool) or not isinstance(value, Real):
             return None
-        return self.places.get(float(value))
+        try:
+            return self.places.get(float(value))
+        except OverflowError:  # a whole number beyond all floats
+            return None
 
     def encode(self, value: object) -> int:
         """Return the place of an answer, from 0; an error never repeats the private value."""
