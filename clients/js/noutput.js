@@ -95,7 +95,7 @@ export function labels({ kind, answers = [] }) {
  * [-1, 1]; an answer, given by itself or by its label, becomes its place, from 0.
  */
 export function encode(question, value) {
-  const { kind, name, lower, upper, answers = [false, true] } = question;
+  const { kind, name, lower, upper, answers } = question;
   // The message never repeats the value, because it is private.
   const needValue = (holds, rule) => need(holds, "value", `the value of ${name} must be ${rule}`);
   if (kind === "number") {
@@ -104,7 +104,7 @@ export function encode(question, value) {
     return clamp((inside - lower) / ((upper - lower) / 2) - 1, -1, 1);
   }
   const all = labels(question);
-  const lists = [answers, all, kind === "yes/no" ? [0, 1] : []];
+  const lists = answers ? [answers, all] : [[false, true], [0, 1], all];
   const place = max(...lists.map((list) => list.indexOf(value)));
   needValue(place >= 0, `one of ${all.join(", ")}`);
   return place;
@@ -120,7 +120,7 @@ const labelOf = (answer) => {
 const clamp = (value, low, high) => min(max(value, low), high);
 const utf8 = (text) => new TextEncoder().encode(text);
 const hex = (buffer) =>
-  Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const random = (length) => crypto.getRandomValues(new Uint32Array(length));
 
 const pack = (size, method, values) => {
@@ -136,16 +136,16 @@ const texts = (...values) =>
     return [words(data.length), data];
   });
 
-/** The parts of the canonical form of parsed JSON, for its fingerprint. */
-const canonical = (value) => {
+/** The canonical form of parsed JSON, which fingerprints are taken of, as parts of a Blob. */
+export function canonical(value) {
   if (typeof value === "number") return ["d", doubles(value)];
   if (typeof value === "string") return ["s", ...texts(value)];
   if (isArray(value)) return ["l", words(value.length), ...value.flatMap(canonical)];
   if (!isObject(value)) return [`${value}`[0]]; // null, true, false
-  const names = keys(value).sort(); // all known keys are ASCII, so this is the order of their bytes
-  const entries = names.flatMap((name) => [name, value[name]].flatMap(canonical));
+  const names = keys(value).map((key) => [hex(utf8(key)), key]).sort();
+  const entries = names.flatMap(([, name]) => [name, value[name]].flatMap(canonical));
   return ["o", words(names.length), ...entries];
-};
+}
 
 async function sha256(...parts) {
   need(crypto.subtle, "document", "the page must come over https");
@@ -155,10 +155,8 @@ async function sha256(...parts) {
 const isObject = (value) => typeof value === "object" && value && !isArray(value);
 const has = (low, high) => ({ length }) => length >= low && length <= high;
 const isPositive = (value) => isFinite(value) && value > 0;
-const isInstant = (value) => {
-  const time = isText(20, 20)(value) ? Date.parse(value) : NaN;
-  return isFinite(time) && value > "0001" && new Date(time).toISOString() === value.replace("Z", ".000Z");
-};
+const isInstant = (value) =>
+  isText(20, 20)(value) && value > "0001" && new Date(value).toJSON() === value.replace("Z", ".000Z");
 
 // Rules: functions that make a check of one value.
 const oneOf = (...values) => (value) => values.includes(value);
@@ -190,14 +188,7 @@ const CAMPAIGN = {
   fingerprint: isChecked,
 };
 const CAMPAIGNS = [
-  {
-    ...CAMPAIGN,
-    version: 1,
-    question: isText(1, 1000),
-    goal: isGoal,
-    attributes: isList(1, 64),
-    table: isChecked,
-  },
+  { ...CAMPAIGN, version: 1, question: isText(1, 1000), goal: isGoal, attributes: isList(1, 64), table: isChecked },
   {
     ...CAMPAIGN,
     version: 2,
@@ -259,7 +250,7 @@ async function readTable(found) {
   const isRow = (row) =>
     isList(2, 256)(row) &&
     row.length === size &&
-    row.every((weight) => isInteger(weight) && weight >= 1 && weight < SCALE) &&
+    row.every((weight) => isInteger(weight) && weight >= 1) &&
     row.reduce((a, b) => a + b) === SCALE;
   expect(weights.every(isRow), "weights");
   const output = certify(weights, epsilon);
@@ -315,7 +306,7 @@ function assign(questions, wave, tables) {
     const isNumber = kind === "number";
     expect((isNumber ? isGoal : isObjective)(wave.objectives[i]), "objective");
     const fits = isNumber ? table.knots : !table.knots && table.weights.length === answers.length;
-    expect(fits && [undefined, table.epsilon].includes(epsilon), "table");
+    expect(fits && oneOf(undefined, table.epsilon)(epsilon), "table");
     return table;
   });
 }
@@ -339,7 +330,7 @@ export async function readCampaign(data) {
   const form = isFirst ? canonicalFirst(found) : canonical({ ...signed, tables: prints });
   const print = await sha256(`noutput-campaign ${found.version}\n`, ...form);
   expect(fingerprint === print, "fingerprint");
-  const add = (sum, each) => (ask === "all" ? sum + each.epsilon : max(sum, each.epsilon));
+  const add = (sum, { epsilon }) => (ask === "all" ? sum + epsilon : max(sum, epsilon));
   const campaign = freeze({ ...found, ask, questions, tables, epsilon: tables.reduce(add, 0) });
   certified.add(campaign);
   return campaign;
@@ -442,7 +433,7 @@ export class Client {
     const locks = globalThis.navigator?.locks;
     const run = () => {
       const found = parse(this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}');
-      need([1, 2].includes(found.version), "policy", "the ledger must be of version 1 or 2");
+      need(oneOf(1, 2)(found.version), "policy", "the ledger is of another version");
       return work(found.reports);
     };
     return locks ? locks.request(KEY, run) : run();
@@ -457,7 +448,7 @@ function below(limit) {
   }
 }
 
-const trim = (url) => String(url).replace(/\/+$/, "");
+const trim = (url) => `${url}`.replace(/\/+$/, "");
 
 /** Fetch a campaign from its address, and certify it. */
 export async function fetchCampaign(url, options) {
@@ -468,7 +459,7 @@ export async function fetchCampaign(url, options) {
 export async function send(url, report, options) {
   const answer = await exchange(`${trim(url)}/reports`, JSON.stringify(report), MAX_ANSWER, options);
   const { accepted, repeated } = parse(answer);
-  const counted = [0, 1].includes(repeated) && accepted === 1 - repeated;
+  const counted = oneOf(0, 1)(repeated) && accepted === 1 - repeated;
   need(counted, "delivery", "the server acknowledges nothing");
   return { accepted, repeated };
 }
