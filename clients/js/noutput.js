@@ -197,7 +197,7 @@ const CAMPAIGNS = [
     questions: isList(1, 64),
     waves: isList(1, 1),
     tables: isList(1, 64),
-    segments: (value) => isObject(value) && !keys(value)[0],
+    segments: (value) => isObject(value) && !keys(value).length,
     schedule: null,
     admission: "open",
   },

@@ -1,5 +1,6 @@
 // Version 2 against the vectors that all clients share.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { memory, noutput, vectors } from "../testing/module.js";
 
@@ -132,4 +133,15 @@ test("reports are written as on the wire", async () => {
       assert.equal(report.campaign, reports[0].campaign);
     }
   }
+});
+
+test("the questions of the README are encoded as it says", () => {
+  const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const [, block] = /```js\nimport \{ encode, labels \}.*\n([^]*?)```/.exec(page);
+  const stated = /^((?:encode|labels)\(.*\)); \/\/ (-?[\d.]*\d|\[.*\])/gm;
+  const checks = block.replaceAll(stated, "check($1, $2); //");
+  let count = 0;
+  const check = (found, expected) => void assert.deepEqual(found, expected, `${++count}`);
+  new Function("encode", "labels", "check", checks)(encode, labels, check);
+  assert.equal(count, 6);
 });

@@ -100,7 +100,7 @@ test("tables of one version with the keys of the other are refused", async () =>
 test("keys that change prototypes are refused and change none", async () => {
   const places = ['"format":"noutput-campaign"', '"kind":"choice"', '"format":"noutput-table"', '"objectives":'];
   const good = ask(question);
-  for (const key of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
+  for (const key of ["", "__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
     for (const value of ['{"kind":"choice","isAdmin":true}', "null", "1"]) {
       for (const place of places) {
         assert.ok(good.includes(place));
