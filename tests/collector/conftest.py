@@ -1,30 +1,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.collector.service import Service, start_service
 from tests.tables import window_table
 
+NUMBERS = (
+    Number(0, 180, "min", name="minutes"), Number(0, 10, name="rides"),
+    Number(0, 50, "USD", name="cost"),
+)  # fmt: skip
 
-def make_campaign(name: str = "commute", *, public: bool = False, outputs: int = 5) -> Campaign:
-    return Campaign(
-        id=name, title="Commute", question="How long was your way to work?", public=public,
-        attributes=(
-            Attribute("minutes", "min", 0, 180), Attribute("rides", "", 0, 10),
-            Attribute("cost", "USD", 0, 50),
-        ),
-        table=window_table(2.0, outputs, 7, 0.4).plain,
-        opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
-    )  # fmt: skip
+
+def make_campaign(
+    name: str = "commute",
+    *,
+    public: bool = False,
+    outputs: int = 5,
+    questions: Sequence[Number] = NUMBERS,
+    **parts: Any,
+) -> Campaign:
+    """Return a campaign that asks for numbers."""
+    table = window_table(2.0, outputs, 7, 0.4).plain
+    found: dict[str, Any] = {
+        "title": "Commute", "text": "How long was your way to work?", "public": public,
+        "questions": tuple(questions), "tables": (table,) * len(questions),
+        "opens": datetime(2026, 3, 1, tzinfo=UTC), "closes": datetime(2036, 4, 1, tzinfo=UTC),
+    }  # fmt: skip
+    return Campaign(id=name, **(found | parts))
 
 
 @pytest.fixture(scope="session")

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from noutput.campaign import Campaign, Report
+from noutput.campaign import AnswerTable, Campaign, Report
 from noutput.collector.simulation import Population, simulate_people
+from noutput.encoding import encode
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.table import TableMechanism
 
 
 def seeded_reports(
     campaign: Campaign, people: Population, rng: np.random.Generator
 ) -> list[Report]:
-    """Draw a report of everybody from a seed."""
-    mechanism = TableMechanism.of(campaign.table)
-    places = rng.integers(0, len(campaign.attributes), len(people))
-    units = np.empty(len(people))
-    for place, each in enumerate(campaign.attributes):
-        shares = (people.values[each.name] - each.lower) / (each.upper - each.lower)
-        units = np.where(places == place, np.clip(2.0 * shares - 1.0, -1.0, 1.0), units)
-    outputs = mechanism.privatize(units, rng=rng)
-    names = [each.name for each in campaign.attributes]
+    """Draw a report of everybody from a seed: on one question, drawn at random."""
+    places = rng.integers(0, len(campaign.questions), len(people))
+    outputs = np.zeros(len(people), int)
+    for place, (each, table) in enumerate(zip(campaign.questions, campaign.tables, strict=True)):
+        mechanism = (
+            AnswerMechanism.of(table)
+            if isinstance(table, AnswerTable)
+            else TableMechanism.of(table)
+        )
+        inputs = encode(each, people.values[each.name])
+        outputs = np.where(places == place, mechanism.privatize(inputs, rng=rng), outputs)
+    names = [each.name for each in campaign.questions]
     return [
-        Report(campaign.fingerprint, names[place], output, rng.bytes(16).hex())
+        Report(campaign.fingerprint, names[place], output, rng.bytes(16).hex(), campaign.version)
         for place, output in zip(places.tolist(), outputs.tolist(), strict=True)
     ]
 

@@ -120,7 +120,7 @@ def test_many_viewers_cost_one_drawing(
     service: Service, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     service.create(make_campaign(public=True))
-    with gated(monkeypatch, routes, "attribute_view") as (begun, calls):
+    with gated(monkeypatch, routes, "question_view") as (begun, calls):
         viewers = [start(service, path, **HTML)]
         assert begun.wait(30)
         viewers += [start(service, f"{path}{'&' if '?' in path else '?'}x={number}", **HTML)
@@ -136,7 +136,7 @@ def test_pages_that_nobody_shares_are_drawn_a_few_at_a_time(
     service.create(make_campaign(public=True))
     lane = service.app.services.lanes.pages
     lane._most = 3
-    with gated(monkeypatch, routes, "attribute_view") as (begun, calls):
+    with gated(monkeypatch, routes, "question_view") as (begun, calls):
         viewers = [start(service, f"/campaigns/commute?target={n}", **HTML) for n in range(1, 4)]
         assert begun.wait(30)
         fill(service, lane, 3)
@@ -149,7 +149,7 @@ def test_pages_that_nobody_shares_are_drawn_a_few_at_a_time(
 def batch(campaign: Campaign, size: int) -> bytes:
     report = draw_report(campaign, VALUES)
     return encode_batch(
-        [type(report)(report.campaign, report.attribute, 0, f"{n:032x}") for n in range(size)]
+        [type(report)(report.campaign, report.question, 0, f"{n:032x}") for n in range(size)]
     )
 
 

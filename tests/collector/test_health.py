@@ -77,7 +77,7 @@ def asked(service: Service) -> tuple[int, int, int]:
 
 
 def some_reports(campaign: Campaign, count: int) -> list[Report]:
-    name = campaign.attributes[0].name
+    name = campaign.questions[0].name
     return [Report(campaign.fingerprint, name, place % 5, new_id()) for place in range(count)]
 
 

@@ -23,7 +23,7 @@ def add(services: Services, campaign: Campaign, count: int, rng: np.random.Gener
     values = (campaign.id, campaign.fingerprint, campaign.to_json())
     row, _ = services.store.create(*values, format_instant(services.clock()))
     services.directory.take(row)
-    cells = np.arange(count) % (len(campaign.attributes) * campaign.table.n_outputs)
+    cells = np.arange(count) % (len(campaign.questions) * campaign.tables[0].n_outputs)
     services.store.add([Submission(row.key, rng.bytes(16 * count), cells.astype("<i4").tobytes())])
     return row.key
 
@@ -39,9 +39,9 @@ def test_milestones_are_a_tenth_apart(
         key = add(services, campaign, 150, rng)
         services.recorder.look()
     found = store.history(key)
-    assert {each.attribute for each in found} == {0, 1, 2}
+    assert {each.question for each in found} == {0, 1, 2}
     for place in range(3):
-        mine = [each for each in found if each.attribute == place]
+        mine = [each for each in found if each.question == place]
         counts = np.array([each.reports for each in mine])
         assert counts[0] == 50
         assert (counts[1:] >= 1.1 * counts[:-1]).all()
@@ -59,7 +59,7 @@ def test_milestones_tell_nothing_about_one_report(
     for _ in range(120):
         key = add(services, campaign, 1, rng)
         services.recorder.look()
-    counts = [each.reports for each in store.history(key) if each.attribute == 0]
+    counts = [each.reports for each in store.history(key) if each.question == 0]
     assert (np.diff([0, *counts]) >= 10).all()
     assert len(counts) == 11
 
@@ -118,7 +118,7 @@ def test_two_processes_at_the_same_moment(
     monkeypatch.setattr(first, "history", slow)
     one.recorder.look()
     found = first.history(key)
-    assert [(each.attribute, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
+    assert [(each.question, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
     first.close()
     second.close()
 

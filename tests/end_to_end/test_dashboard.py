@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.collector.simulation import send_reports, simulate_people
 from tests.collector.conftest import make_campaign
 from tests.collector.process import Running, running
@@ -114,7 +114,7 @@ def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, serve
         page = visitor.go("/campaigns/secret")
         allow(page, 2)
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[data-attribute={name}]", VALUE)
+            page.fill(f"[data-question={name}]", VALUE)
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("Your report is number")
         shown = page.locator("#try-report").text_content()
@@ -122,7 +122,7 @@ def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, serve
         page.click("text=Send this report")
         expect(page.locator("#try-sent")).to_have_text("Sent and counted. Thank you.")
         assert visitor.posts() == [(f"{server.url}/campaigns/secret/reports", shown)]
-        page.fill("[data-attribute=minutes]", "7")
+        page.fill("[data-question=minutes]", "7")
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("answered before")
         assert page.locator("#try-report").text_content() == shown
@@ -137,7 +137,7 @@ def test_nothing_is_drawn_beyond_the_visitors_limit(browser: Browser, server: Ru
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/secret")
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[data-attribute={name}]", VALUE)
+            page.fill(f"[data-question={name}]", VALUE)
         page.click("text=Make my report")
         error = page.locator("#try-error")
         expect(error).to_have_text(
@@ -149,7 +149,7 @@ def test_nothing_is_drawn_beyond_the_visitors_limit(browser: Browser, server: Ru
         page.reload()
         expect(page.locator("#try-limit")).to_have_value("2")  # this browser remembers
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[data-attribute={name}]", VALUE)
+            page.fill(f"[data-question={name}]", VALUE)
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("Your report is number")
         ledger = json.loads(page.evaluate("localStorage.getItem('noutput-ledger')"))
@@ -161,9 +161,9 @@ def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> Non
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/busy")
         page.click("text=Make my report")
-        assert page.locator("[data-attribute=minutes]:invalid").count() == 1
+        assert page.locator("[data-question=minutes]:invalid").count() == 1
         for name in ("minutes", "rides", "cost"):
-            page.fill(f"[data-attribute={name}]", "1")
+            page.fill(f"[data-question={name}]", "1")
         page.route("**/campaigns/busy", lambda route: route.fulfill(status=404, body="{}"))
         visitor.allowed = ("404",)
         page.click("text=Make my report")
@@ -179,7 +179,7 @@ def test_fields_may_be_called_as_a_form_calls_its_own(browser: Browser, server: 
         page = visitor.go("/campaigns/names")
         allow(page, 2)
         for name in names:
-            page.fill(f"[data-attribute={name}]", "3")
+            page.fill(f"[data-question={name}]", "3")
         page.click("text=Make my report")
         expect(page.locator("#try-says")).to_contain_text("Your report is number")
 
@@ -209,7 +209,7 @@ def test_the_smallest_phone(browser: Browser, server: Running) -> None:
 
 def test_pointing_at_a_picture_explains_it(browser: Browser, server: Running) -> None:
     with visit(browser, server.url) as visitor:
-        page = visitor.go("/campaigns/busy?attribute=cost&target=0.25")
+        page = visitor.go("/campaigns/busy?question=cost&target=0.25")
         expect(page.locator("#goal")).to_contain_text("wanted is ± 0.25 USD")
         page.locator(".wide .chart").hover(position={"x": 200, "y": 150})
         expect(page.locator("#readout")).to_contain_text("% of people")
@@ -257,7 +257,7 @@ def test_signing_in_and_exporting(browser: Browser, server: Running, tmp_path: P
         (cookie,) = visitor.context.cookies()
         assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
         assert page.evaluate("document.cookie") == ""
-        starts = {"CSV": b"attribute,unit,", "JSON": b'{"campaign"', "SVG": b"<svg ",
+        starts = {"CSV": b"question,kind,", "JSON": b'{"campaign"', "SVG": b"<svg ",
                   "PNG": b"\x89PNG"}  # fmt: skip
         for name, start in starts.items():
             with page.expect_download() as download:

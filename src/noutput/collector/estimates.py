@@ -6,14 +6,15 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
+from noutput.collector.documents import estimates_document
 from noutput.collector.lanes import BusyError, Lane, Once
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
-from noutput.questions import Answers, Number, Question
+from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -199,55 +200,8 @@ def _compute(
     more = {"as_of": format_instant(now), "state": entry.state(now)}
     contents = {
         level: json.dumps(
-            {**_document(entry.campaign, questions, level), **more}, allow_nan=False
+            {**estimates_document(entry.campaign, questions, level), **more}, allow_nan=False
         ).encode()
         for level, questions in found.items()
     }
     return CampaignEstimates(found[PAGE_LEVEL], contents)
-
-
-def _document(
-    campaign: Campaign, questions: Sequence[QuestionEstimates], level: float
-) -> dict[str, Any]:
-    """Return what `noutput.collector.http.models.EstimatesModel` describes, but for the time."""
-    return {
-        "campaign": campaign.id,
-        "fingerprint": campaign.fingerprint,
-        "epsilon": campaign.epsilon,
-        "reports": sum(each.reports for each in questions),
-        "level": level,
-        "questions": [_question_document(each) for each in questions],
-    }
-
-
-def _question_document(found: QuestionEstimates) -> dict[str, Any]:
-    question = found.question
-    head = {"name": question.name, "kind": question.kind, "label": question.label}
-    if isinstance(question, Number):
-        bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
-        return {**head, **bounds, "reports": found.reports, **_summary_document(found.summary)}
-    answers = list(question.labels) if isinstance(question, Answers) else []
-    return {**head, "answers": answers, "reports": found.reports}
-
-
-def _summary_document(found: Summary | None) -> dict[str, Any]:
-    if found is None:
-        names = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
-        return dict.fromkeys(names)
-    mean, method = found.mean, found.distribution.method
-    return {
-        "mean": {
-            "value": mean.value,
-            "standard_error": found.mean_estimate.standard_error,
-            "interval": [mean.low, mean.high],
-            "method": found.mean_estimate.method,
-            "bias_bound": found.mean_estimate.bias_bound,
-        },
-        "variance": found.variance.to_dict(),
-        "quantiles": [
-            {"share": share, **figure.to_dict()} for share, figure in found.quantiles.items()
-        ],
-        "distribution": {**asdict(found.fine), "method": method},
-        "histogram": {**asdict(found.coarse), "method": method},
-        "goodness_of_fit": found.goodness,
-    }

@@ -7,12 +7,20 @@ style sheet put others in their place.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from noutput._numbers import tick_labels, ticks
 from noutput.collector.dashboard.labels import place_labels, shorten
+from noutput.collector.dashboard.svg import (
+    ACCENT,
+    LINE,
+    MUTED,
+    TEXT,
+    document,
+    put_text,
+    rectangle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NARROW", "WIDE", "Size", "distribution_svg"]
 
-_ACCENT, _TEXT, _MUTED, _LINE = "#2a5bd7", "#1b1f24", "#59616b", "#e3e5e8"
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _MARKS = {0.25: "25% below", 0.5: "median", 0.75: "75% below"}
 _HEADROOM = 1.04
 _HEADING = 28  # the height of the heading
@@ -94,7 +100,7 @@ def distribution_svg(
     heading: str = "",
     label: str = "",
 ) -> str:
-    """Draw the distribution of one attribute.
+    """Draw the distribution of a number.
 
     Parameters
     ----------
@@ -118,32 +124,7 @@ def distribution_svg(
         *_bars(frame, found),
         *_quartiles(frame),
     ]
-    shape = f'viewBox="0 0 {size.width} {size.height}"'
-    if heading:
-        parts = [*_paper(size, heading), *parts]
-        shape += f' width="{size.width}" height="{size.height}"'
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" '
-        f'aria-label="{escape(label or heading)}" {shape} font-family="{_FONT}" font-size="13">'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "muted") -> str:
-    color = _TEXT if kind == "strong" else _MUTED
-    weight = ' font-weight="600"' if kind == "strong" else ""
-    return (
-        f'<text class="chart-{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
-        f'fill="{color}"{weight}>{escape(text)}</text>'
-    )
-
-
-def _paper(size: Size, heading: str) -> list[str]:
-    short = shorten(heading, size.width // 8)
-    return [
-        f'<rect width="{size.width}" height="{size.height}" fill="#ffffff"/>',
-        _text(size.left, 24, short, "start", "strong"),
-    ]
+    return document(size.width, size.height, parts, heading=heading, label=label)
 
 
 def _grid(frame: _Frame) -> Iterable[str]:
@@ -152,22 +133,22 @@ def _grid(frame: _Frame) -> Iterable[str]:
         y = frame.y(share)
         yield (
             f'<line class="chart-grid" x1="{size.left}" x2="{size.width - size.right}" '
-            f'y1="{y:.1f}" y2="{y:.1f}" stroke="{_LINE}"/>'
+            f'y1="{y:.1f}" y2="{y:.1f}" stroke="{LINE}"/>'
         )
-        yield _text(size.left - 8, y + 4, f"{100 * share:.3g}%", "end")
+        yield put_text(size.left - 8, y + 4, f"{100 * share:.3g}%", "end")
 
 
 def _axis(frame: _Frame, name: str) -> Iterable[str]:
     size = frame.size
     yield (
         f'<line class="chart-base" x1="{size.left}" x2="{size.width - size.right}" '
-        f'y1="{frame.base}" y2="{frame.base}" stroke="{_MUTED}"/>'
+        f'y1="{frame.base}" y2="{frame.base}" stroke="{MUTED}"/>'
     )
     for value, text in _fitting_ticks(frame):
         half = _THIN_LETTER * len(text) / 2.0 + 3.0
-        yield _text(min(frame.x(value), size.width - half), frame.base + 19, text)
+        yield put_text(min(frame.x(value), size.width - half), frame.base + 19, text)
     short = shorten(name, int((size.width - size.left) / _LETTER))
-    yield _text(size.width - size.right, frame.base + 38, short, "end")
+    yield put_text(size.width - size.right, frame.base + 38, short, "end")
 
 
 def _fitting_ticks(frame: _Frame) -> list[tuple[float, str]]:
@@ -188,20 +169,14 @@ def _bars(frame: _Frame, found: Histogram) -> Iterable[str]:
         pairwise(found.edges), found.probabilities, found.lower, found.upper, strict=True
     ):
         x, width = frame.x(start), frame.x(end) - frame.x(start)
-        shape = f'x="{x + _GAP / 2:.1f}" width="{max(width - _GAP, 1.0):.1f}"'
-        yield _rectangle("area", shape, frame.y(share), frame.base, 0.10)
-        yield _rectangle("band", shape, frame.y(high), frame.y(low), 0.20)
+        start, inner = x + _GAP / 2, max(width - _GAP, 1.0)
+        top, upper = frame.y(share), frame.y(high)
+        yield rectangle("area", start, top, inner, frame.base - top, 0.10)
+        yield rectangle("band", start, upper, inner, frame.y(low) - upper, 0.20)
         outline.append(f"M{x + _GAP / 2:.1f} {frame.y(share):.1f}h{max(width - _GAP, 1.0):.1f}")
     yield (
-        f'<path class="chart-line" d="{"".join(outline)}" fill="none" stroke="{_ACCENT}" '
+        f'<path class="chart-line" d="{"".join(outline)}" fill="none" stroke="{ACCENT}" '
         f'stroke-width="3"/>'
-    )
-
-
-def _rectangle(kind: str, shape: str, top: float, bottom: float, opacity: float) -> str:
-    return (
-        f'<rect class="chart-{kind}" {shape} y="{top:.1f}" height="{bottom - top:.1f}" '
-        f'fill="{_ACCENT}" fill-opacity="{opacity}"/>'
     )
 
 
@@ -212,11 +187,11 @@ def _quartiles(frame: _Frame) -> Iterable[str]:
         top = frame.top
         if label is not None:
             top = frame.size.top + label.row * _LABEL
-            yield _text(label.x, top + _BASELINE, text, label.anchor, "strong")
+            yield put_text(label.x, top + _BASELINE, text, label.anchor, "strong")
             top += _LABEL if label.anchor == "middle" else 4
         x = frame.x(figure.value)
         dashes = "" if share == 0.5 else ' stroke-dasharray="3 4"'
         yield (
             f'<line class="chart-mark" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" '
-            f'y2="{frame.base}" stroke="{_TEXT}"{dashes}/>'
+            f'y2="{frame.base}" stroke="{TEXT}"{dashes}/>'
         )

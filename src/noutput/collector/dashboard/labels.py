@@ -7,10 +7,12 @@ from functools import cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from noutput.estimate.summary.text import columns
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Label", "place_labels", "shorten"]
+__all__ = ["Label", "columns", "place_labels", "shorten"]
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
@@ -106,14 +108,18 @@ def place_labels(
 
 
 def shorten(text: str, letters: int) -> str:
-    """Return a text of at most so many letters.
+    """Return a text that takes no more room than so many letters.
 
     Examples
     --------
     >>> shorten("How long was your way?", 9)
     'How long…'
     """
-    return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
+    if columns(text) <= letters:
+        return text
+    while columns(text) > letters - 1:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
 @cache

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from noutput.collector.dashboard import words
 from noutput.designs.catalog import lower_bound
 from noutput.mechanisms.table import TableMechanism
 
@@ -23,28 +25,47 @@ class Privacy:
     Parameters
     ----------
     epsilon : float
+        Of all that one person sends.
     outputs : int
-        How many different reports there are.
+        How many different reports there are, of the question with the most.
     factor : float
-        How many times as likely one person's number can make a report as another's.
+        How many times as likely one person's answers can make what is sent as another's.
     gap : float or None
-        By how much the largest variance of a report exceeds what no unbiased private mechanism
-        can beat, as a share of it; None where no such limit is known.
+        By how much the largest variance of a report on this number exceeds what no unbiased
+        private mechanism can beat, as a share of it; None where no such limit is known.
+    parts : sequence of pairs
+        Every question and the epsilon of a report on it, where they are not all the same.
     """
 
     epsilon: float
     outputs: int
     factor: float
     gap: float | None
+    parts: Sequence[tuple[str, float]] = ()
 
 
-def privacy(entry: KnownCampaign) -> Privacy:
-    """Return the promise of a campaign; the first call for a table may take a second."""
-    epsilon = entry.campaign.epsilon
-    outputs = max(mechanism.n_outputs for mechanism in entry.mechanisms)
-    mechanism = entry.mechanisms[0]
-    gap = _gap(mechanism) if isinstance(mechanism, TableMechanism) else None
-    return Privacy(epsilon, outputs, math.exp(epsilon), gap)
+def privacy(entry: KnownCampaign, place: int = 0) -> Privacy:
+    """Return the promise of a campaign; the first call for a table may take a second.
+
+    Parameters
+    ----------
+    entry : KnownCampaign
+    place : int
+        Of the question whose accuracy is wanted.
+    """
+    campaign, mechanism = entry.campaign, entry.mechanisms[place]
+    losses = [table.epsilon for table in campaign.tables]
+    parts = [
+        (words.called(question), loss)
+        for question, loss in zip(campaign.questions, losses, strict=True)
+    ]
+    return Privacy(
+        epsilon=campaign.epsilon,
+        outputs=max(each.n_outputs for each in entry.mechanisms),
+        factor=math.exp(campaign.epsilon),
+        gap=_gap(mechanism) if isinstance(mechanism, TableMechanism) else None,
+        parts=parts if len(set(losses)) > 1 else (),
+    )
 
 
 @lru_cache(maxsize=256)

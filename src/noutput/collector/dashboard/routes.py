@@ -15,7 +15,7 @@ from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.pages import answer, page, render
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.table import estimates_csv
-from noutput.collector.dashboard.view import attribute_view, draw
+from noutput.collector.dashboard.view import draw, question_view
 from noutput.collector.estimates import page_bins
 from noutput.collector.http.access import (
     Id,
@@ -26,7 +26,6 @@ from noutput.collector.http.access import (
 )
 from noutput.collector.http.headers import OWN
 from noutput.collector.http.problems import ProblemError
-from noutput.questions import Number
 
 if TYPE_CHECKING:
     from noutput.collector.rendered import Rendered
@@ -75,7 +74,7 @@ async def campaign_page(
     if not may_read(token, entry):
 
         async def promise() -> str:
-            more = {"privacy": await services.lanes.pages.run(privacy, entry)}
+            more = {"privacy": await services.lanes.pages.run(privacy, entry, place)}
             return await services.lanes.pages.run(render, "private.html", {**values, **more})
 
         return answer(request, await services.renderings.get(name, values["state"], promise))
@@ -89,10 +88,13 @@ async def campaign_page(
 
     def draw_page(counts: dict[int, int], known: list[Milestone]) -> str:
         counted = [tally.total for tally in entry.layout.tallies(counts)]
-        mine = [each for each in known if each.attribute == place]
+        mine = [each for each in known if each.question == place]
         shown = found.questions[place]
-        view = attribute_view(entry, shown, mine, counted[place], sum(counted), target, now)
-        more = {"found": found, "view": view, "privacy": privacy(entry)}
+        view = question_view(entry, shown, mine, counted[place], sum(counted), target, now)
+        more = {
+            "found": found, "view": view, "privacy": privacy(entry, place),
+            "epsilon": entry.campaign.tables[place].epsilon,
+        }  # fmt: skip
         return render("campaign.html", {**values, **more})
 
     version = (found, values["state"], moment)
@@ -140,18 +142,17 @@ async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> R
 async def export_svg(
     campaign_id: Id, request: Request, services: Shared, token: MaybeReader
 ) -> Response:
-    """Return the picture of a number's distribution."""
+    """Return the picture of the answers to a question."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     place = _place(request, entry)
     bins = page_bins(entry.campaign.questions[place])
     found = (await services.estimates.get(entry, bins, place)).questions[place]
-    if found.summary is None or not isinstance(found.question, Number):
+    if found.summary is None:
         raise ProblemError("not-found", "there are too few reports for a picture")
-    heading = f"{entry.campaign.text} ({found.reports:,} private reports)"
-    make = partial(
-        services.lanes.pages.run, draw, found.question, found.summary, heading=heading
-    )  # fmt: skip
+    asked = found.question.text or entry.campaign.text
+    heading = f"{asked} ({found.reports:,} private reports)"
+    make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)
     picture = await services.renderings.get(("picture", entry.key, place), found, make)
     return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
 

@@ -1,4 +1,4 @@
-"""Estimates as one table, one row per number."""
+"""Estimates as one table, one row per figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import astuple
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from noutput.questions import Number
+from noutput.estimate.summary import AnswerSummary
+from noutput.questions import Number, YesNo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["estimates_csv"]
 
-_HEAD = ("question", "unit", "reports", "statistic", "from", "to", "value", "low", "high")
+_HEAD = (
+    "question", "kind", "unit", "reports", "statistic", "answer", "from", "to", "value", "low",
+    "high",
+)  # fmt: skip
 
 
 def estimates_csv(estimates: CampaignEstimates) -> str:
@@ -27,29 +31,47 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
     Notes
     -----
     The columns from and to are the ends of a bin, or the share that a quantile is for; low and
-    high are the ends of the interval. A "share" is of a bin of the distribution, a "histogram"
-    of a bar of the picture; "goodness_of_fit" is a p-value, and has no interval.
+    high are the ends of the interval. A "share" is of an answer, or of a bin of a number's
+    distribution; a "histogram" is of a bar of its picture; "at_most" is the share of an answer
+    and those before it; "goodness_of_fit" is a p-value, and has no interval.
     """
     target = io.StringIO()
     writer = csv.writer(target)
     writer.writerow(_HEAD)
     for each in estimates.questions:
-        if each.summary is not None and isinstance(each.question, Number):
-            head = (each.question.name, _harmless(each.question.unit), each.reports)
-            writer.writerows((*head, *row) for row in _rows(each.summary))
+        found, asked = each.summary, each.question
+        if found is None:
+            continue
+        unit = asked.unit if isinstance(asked, Number) else ""
+        head = (asked.name, asked.kind, _harmless(unit), each.reports)
+        rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
+        writer.writerows((*head, *row) for row in rows)
     return target.getvalue()
 
 
-def _rows(found: Summary) -> Iterator[tuple[object, ...]]:
-    yield ("mean", "", "", *astuple(found.mean))
-    yield ("variance", "", "", *astuple(found.variance))
+def _number(found: Summary) -> Iterator[tuple[object, ...]]:
+    yield ("mean", "", "", "", *astuple(found.mean))
+    yield ("variance", "", "", "", *astuple(found.variance))
     for share, figure in found.quantiles.items():
-        yield ("quantile", share, "", *astuple(figure))
-    yield ("goodness_of_fit", "", "", found.goodness, "", "")
+        yield ("quantile", "", share, "", *astuple(figure))
+    yield ("goodness_of_fit", "", "", "", found.goodness, "", "")
     for statistic, bars in (("histogram", found.coarse), ("share", found.fine)):
         columns = (bars.probabilities, bars.lower, bars.upper)
         for (low, high), *values in zip(pairwise(bars.edges), *columns, strict=True):
-            yield (statistic, low, high, *values)
+            yield (statistic, "", low, high, *values)
+
+
+def _answers(found: AnswerSummary) -> Iterator[tuple[object, ...]]:
+    labels = [_harmless(label) for label in found.question.labels]
+    for statistic, figures in (("share", found.shares), ("at_most", found.cdf or ())):
+        for label, figure in zip(labels, figures, strict=False):
+            yield (statistic, label, "", "", *astuple(figure))
+    if found.mean is not None and not isinstance(found.question, YesNo):
+        yield ("mean", "", "", "", *astuple(found.mean))
+    named = dict(zip(found.question.answers, labels, strict=True))
+    for share, answers in found.quantiles.items():
+        yield ("quantile", "", share, "", *(named[answer] for answer in answers))
+    yield ("goodness_of_fit", "", "", "", found.goodness, "", "")
 
 
 def _harmless(text: str) -> str:

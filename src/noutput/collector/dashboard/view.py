@@ -1,72 +1,52 @@
-"""What a campaign's page says, as texts and pictures ready to be put in their places."""
+"""What a campaign's page says about one question, as texts and pictures ready for their places."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, astuple, dataclass, field
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from noutput._numbers import show, tick_labels
+from noutput._numbers import show
 from noutput.campaign.text import parse_instant
 from noutput.collector.dashboard import words
-from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
+from noutput.collector.dashboard.answers import answers_subject, draw_answers
+from noutput.collector.dashboard.numbers import draw_number, number_subject
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
-from noutput.estimate.mean import reports_needed
-from noutput.estimate.summary import Figure
+from noutput.estimate.summary import AnswerSummary
 from noutput.mechanisms.table import TableMechanism
-from noutput.questions import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
+    from noutput.collector.dashboard.subject import Followed, Subject
     from noutput.collector.estimates import QuestionEstimates
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Milestone
     from noutput.estimate.summary import Summary
+    from noutput.questions import Question
 
-__all__ = ["AttributeView", "attribute_view", "draw"]
+__all__ = ["QuestionView", "draw", "question_view"]
 
 _MANY = 1_000.0  # from here on, estimated numbers are written to three digits
 _PEOPLE = 1e10  # more than live on Earth
-_QUANTILES = {
-    0.05: "5% are below",
-    0.25: "25% are below (lower quartile)",
-    0.5: "half are below (median)",
-    0.75: "75% are below (upper quartile)",
-    0.95: "95% are below",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeView:
-    """What the page says about one attribute; None where there are too few reports.
+class QuestionView:
+    """What the page says about one question.
 
     Parameters
     ----------
-    name, label, unit : str
+    question : Question
     reports : int
     rate : str or None
-        How many reports on all attributes come in.
-    mean : tuple of str
-        The value and the ends of its interval; empty where there are too few reports.
+        How many reports on all questions come in.
+    subject : Subject or None
+        What the reports say; None where there are too few.
     half : str
-        Half the width of the mean's interval.
-    vague : bool
-        Whether the interval is too wide to say anything.
-    bias : str
-        How far off the mean is on average, at most; empty where it is unbiased.
-    figures : list of tuples of str
-        All other numbers: name, value and the ends of the interval.
-    histogram : dict
-        What the picture shows, as columns.
-    step : str
-        The width of a bar of the histogram.
-    wide, narrow : str
-        The histogram as SVG, for wide and for narrow screens.
-    fit : tuple of str
-        State, heading and explanation of the test for forged reports.
+        Half the width of the interval of what is followed over time.
     history : dict
         What the chart of the past shows, as columns.
     milestones : list of dict
@@ -75,29 +55,29 @@ class AttributeView:
         The wanted half width as the form and as people write it, and when it will be reached.
     """
 
-    name: str
-    label: str
-    unit: str
+    question: Question
     reports: int
     rate: str | None
-    mean: Sequence[str] = ()
+    subject: Subject | None = None
     half: str = ""
-    vague: bool = False
-    bias: str = ""
-    figures: Sequence[tuple[str, ...]] = ()
-    histogram: dict[str, Any] = field(default_factory=dict)
-    step: str = ""
-    wide: str = ""
-    narrow: str = ""
-    fit: tuple[str, str, str] = ("", "", "")
     history: dict[str, Any] = field(default_factory=dict)
     milestones: Sequence[dict[str, str]] = ()
     target: str = ""
     target_text: str = ""
     goal: str = ""
 
+    @property
+    def name(self) -> str:
+        """What programs call the question."""
+        return self.question.name
 
-def attribute_view(
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return words.called(self.question)
+
+
+def question_view(
     entry: KnownCampaign,
     estimate: QuestionEstimates,
     milestones: Sequence[Milestone],
@@ -105,85 +85,74 @@ def attribute_view(
     total: int,
     target: float | None,
     now: datetime,
-) -> AttributeView:
-    """Prepare the page of one attribute.
+) -> QuestionView:
+    """Prepare the page of one question.
 
     Parameters
     ----------
     entry : KnownCampaign
     estimate : QuestionEstimates
     milestones : sequence of Milestone
-        Of this attribute.
+        Of this question.
     counted, total : int
-        Reports on this attribute and on all, at this moment: the estimate may be some seconds old.
+        Reports on this question and on all, at this moment: the estimate may be some seconds old.
     target : float, optional
-        The wanted half width of the interval of the mean; a round number if not given.
+        The wanted half width of what is followed over time; a round number if not given.
     now : datetime
     """
     question, reports = estimate.question, estimate.reports
-    name, unit = question.name, question.unit if isinstance(question, Number) else ""
-    label = words.label(name, unit)
-    is_open = entry.is_open(now)
-    rate = current_rate(milestones, counted, now) if is_open else None
+    rate = current_rate(milestones, counted, now) if entry.is_open(now) else None
     together = None if rate is None else words.rate(rate * total / max(counted, 1))
-    found = estimate.summary
-    if found is None or not isinstance(question, Number):
-        return AttributeView(name, label, unit, reports, together)
-    widest = found.distribution.bounds.half_width
-    half, bias = found.mean_estimate.half_width(), found.mean_estimate.bias_bound
-    wanted = target or next_target(min(half, widest))
-    edges = found.coarse.edges
-    figures = _figures(found)
-    below = ", ".join(f"{what} {value}" for what, value, *_ in figures[1:4])
-    picture = f"Estimated distribution of {label}: {below}"
-    return AttributeView(
-        name=name,
-        label=label,
-        unit=unit,
+    subject = _subject(entry, estimate)
+    if subject is None:
+        return QuestionView(question, reports, together)
+    followed = subject.followed
+    half = min(followed.half, followed.most)
+    wanted = target or next_target(half)
+    return QuestionView(
+        question=question,
         reports=reports,
         rate=together,
-        mean=found.mean.texts,
-        half=show(min(half, widest), min(half, widest)),
-        vague=half > widest,
-        bias=words.with_unit(show(bias), unit) if bias else "",
-        figures=figures,
-        histogram=asdict(found.coarse),
-        step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
-        wide=draw(question, found, WIDE, label=picture),
-        narrow=draw(question, found, NARROW, label=picture),
-        fit=words.fit(found.goodness),
-        history=_history(milestones, found, wanted, now),
-        milestones=_rows(milestones),
+        subject=subject,
+        half=words.with_unit(show(half, half), followed.unit),
+        history=_history(milestones, followed, reports, wanted, now),
+        milestones=_rows(milestones, followed),
         target=f"{wanted:.6g}",
-        target_text=words.with_unit(f"{wanted:,.6g}", unit),
-        goal=_goal(entry, estimate, wanted, rate, now),
+        target_text=words.with_unit(f"{wanted:,.6g}", followed.unit),
+        goal=_goal(entry, followed, reports, wanted, rate, now),
     )
 
 
-def draw(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
-    """Draw the histogram of a number; see `distribution_svg`."""
-    axis = question.unit or words.label(question.name, "")
-    return distribution_svg(found.coarse, found.quantiles, axis, size, **texts)
+def draw(found: Summary | AnswerSummary, *, heading: str) -> str:
+    """Draw a picture that stands on its own."""
+    if isinstance(found, AnswerSummary):
+        return draw_answers(found, heading=heading)
+    return draw_number(found.question, found, heading=heading)
 
 
-def _figures(found: Summary) -> list[tuple[str, ...]]:
-    figures = {_QUANTILES[share]: figure for share, figure in found.quantiles.items()}
-    figures |= {"Standard deviation": found.standard_deviation, "Variance": found.variance}
-    return [(name, *figure.texts) for name, figure in figures.items()]
+def _subject(entry: KnownCampaign, estimate: QuestionEstimates) -> Subject | None:
+    found = estimate.summary
+    if found is None:
+        return None
+    if isinstance(found, AnswerSummary):
+        return answers_subject(found)
+    place = entry.campaign.question_indexes[found.question.name]
+    mechanism, alone = entry.mechanisms[place], len(entry.campaign.questions) == 1
+    if not isinstance(mechanism, TableMechanism):  # pragma: no cover (campaigns pair them)
+        raise TypeError(type(mechanism).__name__)
+    return number_subject(found.question, found, mechanism, estimate.tally, alone=alone)
 
 
 def _goal(
     entry: KnownCampaign,
-    estimate: QuestionEstimates,
+    followed: Followed,
+    reports: int,
     target: float,
     rate: float | None,
     now: datetime,
 ) -> str:
-    enough, summary = 0.0, estimate.summary
-    mechanism = entry.mechanisms[entry.campaign.question_indexes[estimate.question.name]]
-    if target and summary is not None and isinstance(mechanism, TableMechanism):
-        enough = reports_needed(mechanism, estimate.tally, summary.mean_estimate, target)
-    found = outlook(enough, estimate.reports, target, rate)
+    enough = followed.needed(target) if target else 0.0
+    found = outlook(enough, reports, target, rate)
     questions = len(entry.campaign.questions) if entry.campaign.ask == "one" else 1
     together = questions * found.more  # a report answers one question, drawn at random
     if found.more == 0.0:
@@ -191,7 +160,10 @@ def _goal(
     if together > _PEOPLE:
         return "It takes more reports than there are people."
     most = words.count(together if together >= _MANY else math.ceil(together))
-    needed = f"about {most} more report{'' if most == '1' else 's'}"
+    if entry.campaign.ask == "all":
+        needed = f"about {most} more {'person' if most == '1' else 'people'}"
+    else:
+        needed = f"about {most} more report{'' if most == '1' else 's'}"
     if questions > 1:
         needed += f", as each answers one of {questions} questions"
     if not entry.is_open(now):
@@ -205,31 +177,36 @@ def _goal(
 
 
 def _history(
-    milestones: Sequence[Milestone], found: Summary, target: float, now: datetime
+    milestones: Sequence[Milestone], followed: Followed, reports: int, target: float, now: datetime
 ) -> dict[str, Any]:
     """Return the milestones and the present as columns; instants are seconds since 1970."""
     rows = [
-        (parse_instant("at", each.at).timestamp(), each.reports, each.mean, each.low, each.high)
+        (
+            parse_instant("at", each.at).timestamp(),
+            each.reports,
+            *astuple(followed.scaled(each.mean, each.low, each.high)),
+        )
         for each in milestones
     ]
-    rows.append((now.timestamp(), found.mean_estimate.n_reports, *astuple(found.mean)))
+    rows.append((now.timestamp(), reports, *astuple(followed.figure)))
     columns = zip(*(row for row in rows if all(map(math.isfinite, row))), strict=True)
     names = ("at", "reports", "mean", "low", "high")
     shown = dict(zip(names, map(list, columns), strict=True))
     shown["at"] = list(accumulate(shown["at"], max))  # a clock may have been set back
-    return {**shown, "target": target}
+    return {**shown, "target": target, "uncertainty": followed.is_uncertainty}
 
 
-def _rows(milestones: Sequence[Milestone]) -> list[dict[str, str]]:
+def _rows(milestones: Sequence[Milestone], followed: Followed) -> list[dict[str, str]]:
     result = []
     for each in milestones:
-        figure = Figure(each.mean, each.low, each.high)
+        figure = followed.scaled(each.mean, each.low, each.high)
+        half = figure.value if followed.is_uncertainty else figure.half
         result.append(
             {
                 "at": each.at.replace("T", " ").replace("Z", " UTC"),
                 "reports": words.count(each.reports),
                 "mean": figure.texts[0],
-                "half": show(figure.half, figure.half),
+                "half": show(half, half),
             }
         )
     return result

@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING
 
 from noutput._numbers import show, tick_labels
 from noutput.estimate.summary import SUSPICIOUS
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from noutput.questions import Question
+
 __all__ = [
-    "between", "capital", "count", "day", "duration", "factor", "fit", "label", "percent", "rate",
-    "times", "unit_beside", "with_unit",
+    "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label", "percent",
+    "rate", "times", "unit_beside", "with_unit",
 ]  # fmt: skip
 
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
 _LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
 _CENTURY = 100.0 * 31_557_600.0
 _CERTAIN = 0.001
+_BLIND = (
+    "But with as many kinds of reports as answers, nearly all counts are what some honest people "
+    "would send: this test sees little here."
+)
 
 
 def count(number: float) -> str:
@@ -41,8 +48,21 @@ def with_unit(number: str, unit: str) -> str:
     return f"{number} {unit}" if unit else number
 
 
+def called(question: Question) -> str:
+    """Write what a question is called: its label, or its name in words.
+
+    Examples
+    --------
+    >>> from noutput.questions import Number, YesNo
+    >>> called(YesNo(name="late", label="Late today")), called(Number(0, 9, "MB", name="used_mb"))
+    ('Late today', 'used MB')
+    """
+    unit = question.unit if isinstance(question, Number) else ""
+    return question.label or label(question.name, unit)
+
+
 def label(name: str, unit: str) -> str:
-    """Write what an attribute is called; a unit in its name is written as the unit is.
+    """Write what a number is called; a unit in its name is written as the unit is.
 
     Examples
     --------
@@ -56,7 +76,7 @@ def label(name: str, unit: str) -> str:
 
 
 def unit_beside(name: str, unit: str) -> str:
-    """Return the unit of an attribute where its name does not say it, else nothing.
+    """Return the unit of a number where its name does not say it, else nothing.
 
     Examples
     --------
@@ -160,13 +180,15 @@ def day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B} {moment.year}"
 
 
-def fit(p_value: float | None) -> tuple[str, str, str]:
+def fit(p_value: float | None, *, spare: bool = True) -> tuple[str, str, str]:
     """Say in words whether the reports look like those of honest people.
 
     Parameters
     ----------
     p_value : float, optional
         How plausible the counts are under any distribution of honest people.
+    spare : bool
+        Whether there are more kinds of reports than answers: else most forgeries look honest.
 
     Returns
     -------
@@ -187,7 +209,7 @@ def fit(p_value: float | None) -> tuple[str, str, str]:
     if p_value < _CERTAIN:
         text = (
             "People who follow the campaign would practically never send these reports, whatever "
-            f"their numbers are ({chance}). Do not trust the figures before you know why."
+            f"their answers are ({chance}). Do not trust the figures before you know why."
         )
         return "bad", "Some reports are probably forged", text
     if p_value < SUSPICIOUS:
@@ -196,8 +218,6 @@ def fit(p_value: float | None) -> tuple[str, str, str]:
             f"({chance}). It may be chance: one honest campaign in twenty looks like this."
         )
         return "doubtful", "The reports look a little unusual", text
-    text = (
-        "The reports are what honest people would send, whatever their numbers are "
-        f"({chance}). A few forged ones could still hide among them."
-    )
+    text = f"The reports are what honest people would send, whatever their answers are ({chance}). "
+    text += "A few forged ones could still hide among them." if spare else _BLIND
     return "good", "No sign of forged reports", text

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
-    "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome", "TokenCreated",
-    "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
+    "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel",
+    "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome",
+    "TokenCreated", "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
+    "YesNoEstimate",
 ]  # fmt: skip
 
 
@@ -99,17 +100,79 @@ class DistributionModel(_Model):
     method: str
 
 
+class ShareModel(_Model):
+    """The estimate of a share of all people: unbiased, so that it may lie below 0 or above 1.
+
+    Its interval is cut to what is possible, and assumes nothing about what people answer.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    standard_error: float = Field(ge=0)
+
+
+class ScoreModel(_Model):
+    """The estimate of the mean score: unbiased."""
+
+    value: float
+    interval: tuple[float, float]
+    standard_error: float = Field(ge=0)
+
+
+class AtMostModel(_Model):
+    """The share of people with an answer, or one before it."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+class AnswerModel(_Model):
+    """How many people have an answer; null where there are fewer than two reports."""
+
+    answer: float | str
+    label: str
+    share: ShareModel | None
+    joint_interval: tuple[float, float] | None = Field(
+        description="Wider: the level holds for the shares of all answers together."
+    )
+    at_most: AtMostModel | None = Field(description="Null too where the answers have no order.")
+
+
+class AnswerQuantileModel(_Model):
+    """The first answer with a share of all people at or before it, and which it may be."""
+
+    share: float
+    value: float | str
+    interval: tuple[float | str, float | str]
+
+
 class _QuestionEstimate(_Model):
     name: str
     label: str
+    text: str
+    epsilon: float = Field(description="Of a report on this question.")
+    reports: int = Field(ge=0)
+    goodness_of_fit: float | None = Field(
+        description="p-value: how plausible it is that all reports came from the table."
+    )
+
+
+class YesNoEstimate(_QuestionEstimate):
+    """The share of people who say yes; null where there are fewer than two reports."""
+
+    kind: Literal["yes/no"]
+    yes: ShareModel | None
 
 
 class AnswersEstimate(_QuestionEstimate):
-    """How many reports there are on a question with answers."""
+    """What the reports on a scale or a choice say; null where there are fewer than two."""
 
-    kind: Literal["scale", "choice", "yes/no"]
-    answers: list[str] = Field(description="The labels of the answers.")
-    reports: int = Field(ge=0)
+    kind: Literal["scale", "choice"]
+    answers: list[AnswerModel] = Field(description="As declared.")
+    mean: ScoreModel | None = Field(description="Null too where the answers have no scores.")
+    quantiles: list[AnswerQuantileModel] | None = Field(
+        description="Answers, never anything between them. Null too where there is no order."
+    )
 
 
 class NumberEstimate(_QuestionEstimate):
@@ -119,7 +182,6 @@ class NumberEstimate(_QuestionEstimate):
     unit: str
     lower: float
     upper: float
-    reports: int = Field(ge=0)
     mean: MeanModel | None
     variance: VarianceModel | None
     quantiles: list[QuantileModel] | None
@@ -128,9 +190,6 @@ class NumberEstimate(_QuestionEstimate):
         description="The distribution with four bins as one, where their number allows it: "
         "what wider bins hold is known better."
     )
-    goodness_of_fit: float | None = Field(
-        description="p-value: how plausible it is that all reports came from the table."
-    )
 
 
 class EstimatesModel(_Model):
@@ -138,12 +197,15 @@ class EstimatesModel(_Model):
 
     campaign: str
     fingerprint: str
-    epsilon: float
+    epsilon: float = Field(description="Of all that one person sends.")
+    ask: Literal["one", "all"] = Field(
+        description="Whether a person answers one question, drawn at random, or all."
+    )
     state: Literal["upcoming", "open", "closed"]
     reports: int = Field(ge=0)
     as_of: str = Field(description="When the counts were read.")
-    level: float = Field(description="Of every interval on its own.")
-    questions: list[NumberEstimate | AnswersEstimate]
+    level: float = Field(description="Of every interval on its own, but for `joint_interval`.")
+    questions: list[NumberEstimate | AnswersEstimate | YesNoEstimate]
 
 
 class TokenRequest(_Model):

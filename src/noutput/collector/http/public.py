@@ -132,7 +132,11 @@ async def get_estimates(
     bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
     level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
 ) -> Response:
-    """Return all that is estimated about every question: of a number mean and distribution."""
+    """Return all that is estimated about every question.
+
+    Of a number: mean, variance, quantiles and distribution. Of a scale or a choice: the share of
+    every answer and, where they have order or scores, quantiles and mean. Of yes/no: one share.
+    """
     _check_among("level", level, LEVELS)
     entry = await services.entry(campaign_id)
     check_reader(token, entry)

@@ -1,17 +1,15 @@
-"""Milestones: the mean and its interval, noted whenever the reports have grown by a tenth."""
+"""Milestones: what was known about a question, noted whenever its reports grow by a tenth."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from noutput.campaign.text import format_instant
+from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
 from noutput.collector.store.interface import Milestone, Store
-from noutput.estimate.mean import estimate_mean
-from noutput.interval import Interval
-from noutput.mechanisms.table import TableMechanism
-from noutput.questions import Number
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
@@ -29,7 +27,7 @@ _LOOK_SECONDS = 1.0
 
 
 class Recorder(Background):
-    """Notes the mean and its interval of every number as reports come in.
+    """Notes what `follow` says about every question as reports come in.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ class Recorder(Background):
 
     Notes
     -----
-    A milestone is kept where the reports on a number have grown by a tenth since the last,
+    A milestone is kept where the reports on a question have grown by a tenth since the last,
     and by ten at least: up to a billion reports that are about 200 rows. The process that counts
     reports looks after them, every second and at its end, also while nobody watches; several
     processes agree because the database keeps a milestone only after the one that its writer saw.
@@ -86,30 +84,25 @@ class Recorder(Background):
         found = entry.layout.tallies(self._store.counts(entry.key))
         if not self._due(entry, found):
             return
-        last = {each.attribute: each.reports for each in self._store.history(entry.key)}
+        last = {each.question: each.reports for each in self._store.history(entry.key)}
         for place, reports in last.items():  # another process may have been faster
             self._newest[entry.key, place] = reports
         now = format_instant(self._clock())
         milestones: list[Milestone] = []
         for place in self._due(entry, found):
             question, mechanism = entry.campaign.questions[place], entry.mechanisms[place]
-            if not isinstance(question, Number) or not isinstance(mechanism, TableMechanism):
-                continue
-            bounds = Interval(question.lower, question.upper)
-            mean = estimate_mean(mechanism, found[place], bounds)
-            total = found[place].total
-            milestones.append(Milestone(place, total, now, mean.value, *mean.interval(LEVEL)))
+            known = follow(question, mechanism, found[place], LEVEL)
+            milestones.append(Milestone(place, found[place].total, now, *astuple(known)))
         self._store.add_history(entry.key, milestones, last)
         for each in milestones:
-            self._newest[entry.key, each.attribute] = each.reports
+            self._newest[entry.key, each.question] = each.reports
 
     def _due(self, entry: KnownCampaign, found: list[Tally]) -> list[int]:
-        """Return the places of the numbers whose reports have grown enough."""
+        """Return the places of the questions whose reports have grown enough."""
         return [
             place
             for place, tally in enumerate(found)
-            if isinstance(entry.campaign.questions[place], Number)
-            and tally.total >= self._next(self._newest.get((entry.key, place), 0))
+            if tally.total >= self._next(self._newest.get((entry.key, place), 0))
         ]
 
     @staticmethod

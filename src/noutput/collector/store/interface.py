@@ -87,21 +87,22 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """What the reports on one attribute said at a moment of the past.
+    """What the reports on one question said at a moment of the past.
 
     Parameters
     ----------
-    attribute : int
+    question : int
         Its place in the campaign.
     reports : int
         How many there were.
     at : str
         The instant, to the second.
     mean, low, high : float
-        The estimated mean and its 95% interval, in the attribute's own unit.
+        What `noutput.collector.followed.follow` says: the mean of a number, in its own unit, with
+        its 95% interval, and similar figures of other questions.
     """
 
-    attribute: int
+    question: int
     reports: int
     at: str
     mean: float
@@ -232,12 +233,12 @@ class Store(Protocol):
     ) -> None:
         """Keep milestones of a campaign, where nobody else has added any meanwhile.
 
-        `last` has the reports of the newest milestone of every attribute that the caller knows.
+        `last` has the reports of the newest milestone of every question that the caller knows.
         Those of a campaign that is gone are dropped.
         """
 
     def history(self, key: int) -> list[Milestone]:
-        """Return all milestones of a campaign, by attribute and number of reports."""
+        """Return all milestones of a campaign, by question and number of reports."""
 
     def snapshot(self, campaign_id: str) -> AbstractContextManager[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""

@@ -124,7 +124,7 @@ _first_tokens = Table(
 history = Table(
     "history", _metadata,
     Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),
-    Column("attribute", Integer, primary_key=True, autoincrement=False),
+    Column("attribute", Integer, key="question", primary_key=True, autoincrement=False),
     Column("reports", BigInteger, primary_key=True, autoincrement=False),
     Column("at", Text, nullable=False),
     Column("mean", Double, nullable=False),

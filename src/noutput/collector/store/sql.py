@@ -186,11 +186,11 @@ class SqlStore(SqlTokens):
         """Keep milestones of a campaign, where nobody else has added any meanwhile."""
         with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
             self._lock_schema(connection)
-            newest = {each.attribute: each.reports for each in self._history(connection, key)}
+            newest = {each.question: each.reports for each in self._history(connection, key)}
             fresh = [
                 each
                 for each in milestones
-                if newest.get(each.attribute, 0) == last.get(each.attribute, 0)
+                if newest.get(each.question, 0) == last.get(each.question, 0)
             ]
             self._add_history(connection, key, fresh)
 
@@ -202,14 +202,14 @@ class SqlStore(SqlTokens):
             connection.execute(insert(schema.history), rows)
 
     def history(self, key: int) -> list[Milestone]:
-        """Return all milestones of a campaign, by attribute and number of reports."""
+        """Return all milestones of a campaign, by question and number of reports."""
         with self._read() as connection:
             return self._history(connection, key)
 
     def _history(self, connection: Connection, key: int) -> list[Milestone]:
         table = schema.history
         query = select(*_MILESTONES).where(table.c.campaign == key)
-        ordered = query.order_by(table.c.attribute, table.c.reports)
+        ordered = query.order_by(table.c.question, table.c.reports)
         return [Milestone(*row) for row in connection.execute(ordered)]
 
     @contextmanager

@@ -121,9 +121,13 @@ class Linear:
             return self._exact((1.0 - level) / (self._different if simultaneous else 1))
         z = normal.critical_value(level)
         if simultaneous:
-            z = normal.joint_critical_value(self.covariance, level)
+            z = normal.joint_critical_value(self._largest, level)
         thirds = self.observed.shares @ self._away**3
         return normal.ends(self.values, self.variances, thirds, self.observed.reports, z)
+
+    @cached_property
+    def _largest(self) -> Array:
+        return normal.largest_draws(self.covariance)
 
     @property
     def _different(self) -> int:

@@ -54,7 +54,7 @@ import numpy as np
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["critical_value", "ends", "joint_critical_value", "newcombe"]
+__all__ = ["critical_value", "ends", "joint_critical_value", "largest_draws", "newcombe"]
 
 _NORMAL = NormalDist()
 _DRAWS = 1 << 16
@@ -65,25 +65,31 @@ def critical_value(level: float) -> float:
     return _NORMAL.inv_cdf(0.5 + level / 2.0)
 
 
-def joint_critical_value(covariance: Array, level: float) -> float:
-    """Return the quantile of the largest of several standardized normal numbers.
+def joint_critical_value(largest: Array, level: float) -> float:
+    """Return the quantile of the largest of several standardized normal numbers from its draws.
 
     Examples
     --------
     >>> both = np.array([[1.0, -1.0], [-1.0, 1.0]])  # two shares that add up to 1 are one number
-    >>> round(joint_critical_value(both, 0.95), 1), round(joint_critical_value(np.eye(2), 0.95), 1)
-    (2.0, 2.2)
+    >>> [round(joint_critical_value(largest_draws(each), 0.95), 1) for each in (both, np.eye(2))]
+    [2.0, 2.2]
     """
+    found = float(np.quantile(largest, level)) if largest.size else 0.0
+    return max(found, critical_value(level))
+
+
+def largest_draws(covariance: Array) -> Array:
+    """Return draws of the largest of several standardized normal numbers; none if all are sure."""
     errors = np.sqrt(np.diagonal(covariance))
     uncertain = errors > 1e-9 * errors.max()
     if not uncertain.any():
-        return critical_value(level)
+        return np.zeros(0)
     scaled = errors[uncertain]
     values, vectors = np.linalg.eigh(covariance[np.ix_(uncertain, uncertain)])
     roots = vectors * np.sqrt(np.maximum(values, 0.0)) / scaled[:, None]
     drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(scaled))) @ roots.T
-    largest = float(np.quantile(np.abs(drawn).max(axis=1), level))
-    return max(largest, critical_value(level))
+    result: Array = np.abs(drawn).max(axis=1)
+    return result
 
 
 def ends(

@@ -71,6 +71,12 @@ no answers explain are noticed.
         return _figures(self.estimate.shares, *ends)
 
     @cached_property
+    def joint_shares(self) -> tuple[Figure, ...]:
+        """The same with wider intervals, which hold for all answers together."""
+        ends = self.estimate.interval("shares", self.level, simultaneous=True)
+        return _figures(self.estimate.shares, *ends)
+
+    @cached_property
     def cdf(self) -> tuple[Figure, ...] | None:
         """The share of every answer and those before it; None where there is no order."""
         if not isinstance(self.question, Scale):

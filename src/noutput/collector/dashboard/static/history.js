@@ -1,4 +1,4 @@
-// The mean and its interval over time.
+// What is followed over time: a figure and its interval, or an uncertainty.
 
 const place = document.getElementById("history");
 const readout = document.getElementById("moment");
@@ -19,19 +19,24 @@ const clock = writer({ hour: "2-digit", minute: "2-digit" });
 const exact = writer({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const moment = writer({ dateStyle: "medium", timeStyle: "short" });
 
-function columns({ at, mean, low, high, target }) {
+function columns({ at, mean, low, high, target, uncertainty }) {
   const middle = mean.at(-1);
   const level = (value) => at.map(() => value);
-  return [at, high, low, mean, level(middle + target), level(middle - target)];
+  const wanted = uncertainty ? [target, null] : [middle + target, middle - target];
+  return [at, high, low, mean, ...wanted.map(level)];
 }
 
 function times(_, marks, __, ___, step) {
   return marks.map(step >= 86_400 ? day : step >= 60 ? clock : exact);
 }
 
-/** The present interval with room around it. */
+/** The present interval with room around it; of an uncertainty, all down to none. */
 function heights() {
-  const { mean, low, high, target } = data();
+  const { mean, low, high, target, uncertainty } = data();
+  if (uncertainty) {
+    const most = WIDEST * Math.max(mean.at(-1), target / 2);
+    return [0, 1.05 * Math.max(target, Math.min(most, Math.max(...mean)))];
+  }
   const [least, most] = [Math.min(...low), Math.max(...high)];
   const now = high.at(-1) - low.at(-1);
   const reach = Math.max((WIDEST / 2) * now, 2 * target);
@@ -40,16 +45,17 @@ function heights() {
 }
 
 function say(plot) {
-  const { at, mean, low, high, reports } = data();
+  const { at, mean, low, high, reports, uncertainty } = data();
   const i = plot.cursor.idx;
   if (i == null || !(i in at)) {
     readout.textContent = normal;
     return;
   }
   const [middle, least, most] = [mean[i], low[i], high[i]].map((value) => number.format(value));
-  readout.textContent =
-    `${moment(at[i])}: ${middle} ${readout.dataset.unit} (${least} to ${most}) ` +
-    `from ${reports[i].toLocaleString("en")} reports.`;
+  const said = uncertainty
+    ? `± ${middle} ${readout.dataset.unit}`
+    : `${middle} ${readout.dataset.unit} (${least} to ${most})`;
+  readout.textContent = `${moment(at[i])}: ${said} from ${reports[i].toLocaleString("en")} reports.`;
 }
 
 /** One point has no line through it: it is drawn as a dot, with room on both sides. */

@@ -1,5 +1,5 @@
 // The visitor's own browser makes a report, shows it, and sends it only when told to.
-import { Client, encode, fetchCampaign } from "./noutput.min.js";
+import { Client, encode, fetchCampaign, labels } from "./noutput.min.js";
 
 const form = document.getElementById("try");
 const part = (name) => document.getElementById(`try-${name}`);
@@ -24,8 +24,8 @@ function element(name, attributes, parent) {
   return parent.appendChild(made);
 }
 
-/** A bar for every report: its chance for this number, and the range over all numbers. */
-function picture(table, mine, chosen) {
+/** A bar for every report: its chance for this answer, and the range over all answers. */
+function picture(table, mine, chosen, about) {
   const [width, height, base] = [480, 150, 128];
   const ranges = mine.map((_, i) => {
     const column = table.weights.map((row) => row[i] / SCALE);
@@ -37,7 +37,7 @@ function picture(table, mine, chosen) {
   const svg = document.createElementNS(NAMESPACE, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "How likely your number makes each report");
+  svg.setAttribute("aria-label", `How likely your answer makes each report${about}`);
   mine.forEach((chance, i) => {
     const [left, right] = [i * step + step * 0.16, step * 0.68];
     const [low, high] = ranges[i];
@@ -53,11 +53,19 @@ function picture(table, mine, chosen) {
 }
 
 // Not by the name of a field: one called `length` or `hidden` would hide what a form has itself.
-const input = (name) => form.querySelector(`[data-attribute="${name}"]`);
-const labelOf = (name) => input(name).dataset.label;
+const control = (name) => form.querySelector(`[data-question="${name}"]`);
+const labelOf = (name) => control(name).dataset.label;
 
-function show(campaign, report, values, again) {
-  const { tables, questions } = campaign;
+/** What the visitor answers: a number, or the label of the answer that was chosen. */
+function valueOf(question) {
+  const found = control(question.name);
+  if (question.kind === "number") return found.valueAsNumber;
+  const chosen = found.matches("select") ? found : found.querySelector("input:checked");
+  return labels(question)[Number(chosen.value)];
+}
+
+/** One report in words, with its picture. */
+function describe({ tables, questions }, report, values) {
   const name = report.question ?? report.attribute;
   const place = questions.findIndex((question) => question.name === name);
   const table = tables[place];
@@ -65,15 +73,27 @@ function show(campaign, report, values, again) {
   const column = table.weights.map((row) => row[report.output] / SCALE);
   const [least, most] = [Math.min(...column), Math.max(...column)].map((chance) => format.format(100 * chance));
   const about = questions.length > 1 ? ` about ${labelOf(name)}` : "";
+  return {
+    number: `number ${report.output} of 0 to ${mine.length - 1}${about}`,
+    chance: `With your answer its chance was ${format.format(100 * mine[report.output])}%; with any other answer it would have been between ${least}% and ${most}%.`,
+    svg: picture(table, mine, report.output, about),
+  };
+}
+
+function show(campaign, reports, values, again) {
+  const found = reports.map((report) => describe(campaign, report, values));
+  const [said, its] = [found.map(({ number }) => number).join("; "), reports.length > 1];
+  const start = its ? "Your reports are" : "Your report is";
   part("says").textContent = again
-    ? `This browser has answered before, so it sends the same report again: number ${report.output} of 0 to ${mine.length - 1}${about}. Repeating it tells nobody anything new.`
-    : `Your report is number ${report.output} of 0 to ${mine.length - 1}${about}. With your answer its chance was ${format.format(100 * mine[report.output])}%; with any other answer it would have been between ${least}% and ${most}%.`;
+    ? `This browser has answered before, so it sends the same report${its ? "s" : ""} again: ${said}. Repeating ${its ? "them" : "it"} tells nobody anything new.`
+    : `${start} ${said}.${its ? "" : ` ${found[0].chance}`}`;
   const caption = document.createElement("figcaption");
   caption.textContent =
     "Bars: how likely your answer makes each report; the filled one was drawn. Behind them: what other answers would do.";
-  part("figure").replaceChildren(picture(table, mine, report.output), caption);
-  part("report").textContent = JSON.stringify(report);
+  part("figure").replaceChildren(...found.map(({ svg }) => svg), caption);
+  part("report").textContent = reports.map((report) => JSON.stringify(report)).join("\n");
   part("sent").textContent = "";
+  part("send").textContent = its ? "Send these reports" : "Send this report";
   part("send").disabled = false;
   part("result").hidden = false;
 }
@@ -128,7 +148,7 @@ if (form) {
     try {
       campaign ??= await fetchCampaign(address);
       values = Object.fromEntries(
-        campaign.questions.map(({ name }) => [name, input(name).valueAsNumber]),
+        campaign.questions.map((question) => [question.name, valueOf(question)]),
       );
       // The limit is the visitor's, whatever the campaign asks for.
       const epsilon = Number(limit.value);
@@ -136,8 +156,7 @@ if (form) {
       const policy = { epsilon, total: PERIOD * epsilon };
       client = new Client(campaign, { policy, storage });
       isNew = false;
-      const report = await client.report(values);
-      show(campaign, report, values, !isNew);
+      show(campaign, await client.reports(values), values, !isNew);
     } catch (error) {
       part("result").hidden = true;
       fail(error);
@@ -147,10 +166,9 @@ if (form) {
     part("send").disabled = true;
     part("error").hidden = true;
     try {
-      const { accepted } = await client.submit(address, values); // the report that was shown
-      part("sent").textContent = accepted
-        ? "Sent and counted. Thank you."
-        : "It had been counted before.";
+      const { reports, accepted } = await client.submit(address, values); // those that were shown
+      const before = reports.length > 1 ? "They had been counted before." : "It had been counted before.";
+      part("sent").textContent = accepted ? "Sent and counted. Thank you." : before;
       dispatchEvent(new Event("looknow"));
     } catch (error) {
       part("send").disabled = false;

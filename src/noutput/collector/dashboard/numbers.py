@@ -1,0 +1,101 @@
+"""Pages of numbers: the mean, and the distribution with its quartiles."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from noutput._numbers import show, tick_labels
+from noutput.collector.dashboard import words
+from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
+from noutput.collector.dashboard.subject import Followed, Glance, Subject
+from noutput.estimate.mean import reports_needed
+
+if TYPE_CHECKING:
+    from noutput.estimate.summary import Summary
+    from noutput.mechanisms.table import TableMechanism
+    from noutput.questions import Number
+    from noutput.tally import Tally
+
+__all__ = ["draw_number", "number_subject"]
+
+_QUANTILES = {
+    0.05: "5% are below",
+    0.25: "25% are below (lower quartile)",
+    0.5: "half are below (median)",
+    0.75: "75% are below (upper quartile)",
+    0.95: "95% are below",
+}
+_MEDIAN = 0.5
+_VAGUE = (
+    "The reports are too few yet to say much: the average may still be almost anywhere between "
+    "the bounds."
+)
+_KEYS = (("line", "estimate"), ("band", "95% uncertainty"), ("mark", "quartiles"))
+
+
+def number_subject(
+    question: Number, found: Summary, mechanism: TableMechanism, tally: Tally, *, alone: bool
+) -> Subject:
+    """Prepare the page of a number; `alone` says whether nothing else was asked."""
+    unit, name = question.unit, words.called(question)
+    figures = _figures(found)
+    below = ", ".join(f"{what} {value}" for what, value, *_ in figures[1:4])
+    picture = f"Estimated distribution of {name}: {below}"
+    edges = found.coarse.edges
+    step = words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit)
+    return Subject(
+        glance=_glance(question, found, alone=alone),
+        followed=Followed(
+            noun="average",
+            known="The average is known to",
+            caption="The line is the average, the band its 95% interval, and the dotted lines "
+            "what is wanted.",
+            column="Average",
+            unit=unit,
+            figure=found.mean,
+            half=found.mean_estimate.half_width(),
+            most=found.distribution.bounds.half_width,
+            needed=partial(reports_needed, mechanism, tally, found.mean_estimate),
+        ),
+        chart_title="How the answers are spread",
+        readout=f"Share of people in steps of {step}.",
+        keys=_KEYS,
+        wide=draw_number(question, found, WIDE, label=picture),
+        narrow=draw_number(question, found, NARROW, label=picture),
+        figures=figures,
+        fit=words.fit(found.goodness),
+        histogram=asdict(found.coarse),
+    )
+
+
+def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
+    """Draw the histogram of a number; see `distribution_svg`."""
+    axis = question.unit or words.called(question)
+    return distribution_svg(found.coarse, found.quantiles, axis, size, **texts)
+
+
+def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
+    value, low, high = found.mean.texts
+    vague = found.mean_estimate.half_width() > found.distribution.bounds.half_width
+    bias = words.with_unit(show(found.mean_estimate.bias_bound), question.unit)
+    notes = []
+    if vague:
+        notes.append(_VAGUE)
+    elif found.mean_estimate.bias_bound:
+        notes.append(
+            f"A nearly unbiased estimate: on average it is off by at most {bias}, which the "
+            "interval allows for."
+        )
+    median = words.with_unit(found.quantiles[_MEDIAN].texts[0], question.unit)
+    title = "Average" if alone else f"Average {words.called(question)}"
+    return Glance(
+        title, value, low, high, question.unit, notes=notes, facts=[("Half are below", median)]
+    )  # fmt: skip
+
+
+def _figures(found: Summary) -> list[tuple[str, ...]]:
+    figures = {_QUANTILES[share]: figure for share, figure in found.quantiles.items()}
+    figures |= {"Standard deviation": found.standard_deviation, "Variance": found.variance}
+    return [(name, *figure.texts) for name, figure in figures.items()]
