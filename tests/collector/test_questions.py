@@ -18,7 +18,7 @@ from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import get, read
 from tests.collector.service import Service, problem
 
-VALUES = {
+VALUES: dict[str, float | str] = {
     "commute": 42, "stars": 4, "age": "60+", "means": "car", "late": "no", "kilometers": 1,
 }  # fmt: skip
 SURVEYS = [survey_campaign("commute", public=True, ask=ask) for ask in ("one", "all")]
