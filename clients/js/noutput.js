@@ -226,7 +226,10 @@ const KINDS = [
   { ...QUESTION, kind: "yes/no" },
 ];
 
-/** Check an object by those rules that have its own version or kind, where `key` names one. */
+/**
+ * Check an object by those rules that have its own version or kind, where `key` names one. It has
+ * no key without a rule, and for every rule the value that it wants, or one that it returns true for.
+ */
 const check = (found, part, choices, key) => {
   expect(isObject(found), part);
   const rules = choices.find((each) => each[key] === found[key]) ?? choices[0];

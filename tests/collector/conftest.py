@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from noutput.campaign import Campaign, Number
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
+from noutput.questions import Question
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.collector.service import Service, start_service
 from tests.tables import window_table
@@ -37,6 +39,13 @@ def make_campaign(
         "opens": datetime(2026, 3, 1, tzinfo=UTC), "closes": datetime(2036, 4, 1, tzinfo=UTC),
     }  # fmt: skip
     return Campaign(id=name, **(found | parts))
+
+
+def with_questions(campaign: Campaign, *questions: Question) -> Campaign:
+    """Return a campaign that asks other questions, all with its first table."""
+    tables = campaign.tables[:1] * len(questions)
+    objectives = campaign.objectives[:1] * len(questions)
+    return replace(campaign, questions=questions, tables=tables, objectives=objectives)
 
 
 @pytest.fixture(scope="session")

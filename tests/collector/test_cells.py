@@ -6,7 +6,7 @@ from noutput.campaign import Campaign
 from noutput.collector.cells import CELL, CellLayout
 
 
-def test_every_cell_is_counted_for_one_attribute_and_output(campaign: Campaign) -> None:
+def test_every_cell_is_counted_for_one_question_and_output(campaign: Campaign) -> None:
     layout, outputs = CellLayout(campaign), campaign.tables[0].n_outputs
     assert layout.size == len(campaign.questions) * outputs
     found = [layout.cell(each.name, i) for each in campaign.questions for i in range(outputs)]

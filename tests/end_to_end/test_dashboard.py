@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import urllib.request
@@ -16,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from noutput.campaign import Campaign, Number
 from noutput.collector.simulation import send_reports, simulate_people
-from tests.collector.conftest import make_campaign
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.process import Running, running
 from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
 
@@ -172,8 +171,7 @@ def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> Non
 
 def test_fields_may_be_called_as_a_form_calls_its_own(browser: Browser, server: Running) -> None:
     names = ("length", "hidden", "dataset")
-    attributes = tuple(Attribute(name, "", 0, 10) for name in names)
-    campaign = dataclasses.replace(make("names"), attributes=attributes)
+    campaign = with_questions(make("names"), *(Number(0, 10, name=name) for name in names))
     call(server, "/campaigns", campaign.to_json())
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/names")

@@ -19,7 +19,7 @@ from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.store import open_store
-from tests.collector.conftest import NUMBERS, make_campaign
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
@@ -40,8 +40,8 @@ def test_devices_and_browsers_share_an_address(service: Service, public: Campaig
 def test_a_page_for_any_number_of_reports(service: Service, public: Campaign, count: int) -> None:
     if count:
         fill(service, public, count)
-    for attribute in public.questions:
-        answer = get(service, f"{PAGE}?question={attribute.name}")
+    for question in public.questions:
+        answer = get(service, f"{PAGE}?question={question.name}")
         assert f'id="reports">{count:,}<' in answer.text
         page = read(answer)
         assert "each of them could have come from anyone" in page.text
@@ -100,7 +100,9 @@ def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) ->
     gap = privacy(entry).gap
     assert gap is not None
     assert float(found[1]) == pytest.approx(1.0 + gap, rel=0.05)
-    other = make_campaign("spread", public=True, objectives=("distribution",) * 3)
+    other = dataclasses.replace(
+        make_campaign("spread", public=True), objectives=("distribution",) * 3
+    )
     service.create(other)
     text = " ".join(read(get(service, "/campaigns/spread")).text.split())
     assert "was designed for the distribution, not for the average alone; the average uses" in text
@@ -108,7 +110,7 @@ def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) ->
 
 def test_a_name_that_is_a_unit_is_said_once(service: Service) -> None:
     questions = (Number(0, 100, "MB", name="mb"), Number(0, 1_500_000, "kWh", name="used_kwh"))
-    campaign = make_campaign(public=True, questions=questions)
+    campaign = with_questions(make_campaign(public=True), *questions)
     service.create(campaign)
     fill(service, campaign, 100)
     text = get(service, PAGE).text
@@ -159,7 +161,8 @@ def test_so_many_more_reports_are_enough_with_several_questions(
 
 @pytest.mark.parametrize(("more", "said"), [(0.2, "1 more report"), (43.5, "44 more reports")])
 def test_reports_are_whole(service: Service, more: float, said: str) -> None:
-    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    campaign = make_campaign(public=True, outputs=8)
+    campaign = with_questions(campaign, campaign.questions[0])
     service.create(campaign)
     fill(service, campaign, 300)
     low, high = service.call("GET", f"{PAGE}/estimates").json()["questions"][0]["mean"]["interval"]
@@ -169,7 +172,8 @@ def test_reports_are_whole(service: Service, more: float, said: str) -> None:
 
 
 def test_one_question_needs_no_explanation(service: Service) -> None:
-    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    campaign = make_campaign(public=True, outputs=8)
+    campaign = with_questions(campaign, campaign.questions[0])
     service.create(campaign)
     fill(service, campaign, 300)
     text = read(get(service, f"{PAGE}?target=0.5")).text
@@ -248,8 +252,8 @@ def test_any_target_gets_an_answer(service: Service, public: Campaign, target: s
     "bounds", [(0.0, 1e-9), (-5e-9, 1e-9), (-1e12, 1e12), (-40.0, -30.0), (1e15, 1e15 + 1.0)]
 )
 def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> None:
-    questions = (Number(*bounds, name="length"),)
-    campaign = make_campaign(public=True, outputs=8, questions=questions)
+    question = Number(*bounds, name="length")
+    campaign = with_questions(make_campaign(public=True, outputs=8), question)
     service.create(campaign)
     fill(service, campaign, 200)
     service.app.services.recorder.look()
@@ -259,7 +263,7 @@ def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> No
         assert service.call("GET", f"{PAGE}/{export}").status_code == 200
 
 
-def test_every_attribute_has_bins_of_round_width(service: Service) -> None:
+def test_every_number_has_bins_of_round_width(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
     fill(service, campaign, 300)
@@ -382,7 +386,7 @@ def test_one_report_is_no_estimate(service: Service, public: Campaign) -> None:
 
 def test_a_nearly_unbiased_mean_is_called_so(service: Service, public: Campaign) -> None:
     table = no.design(1.0, 64, objective="distribution").mechanism.plain
-    spread = dataclasses.replace(make_campaign("spread", public=True), table=table)
+    spread = dataclasses.replace(make_campaign("spread", public=True), tables=(table,) * 3)
     service.create(spread)
     for campaign, path in ((public, PAGE), (spread, "/campaigns/spread")):
         content = encode_packed(campaign, lognormal_reports(campaign, 3_000, 1))

@@ -97,8 +97,8 @@ def safe_path(path: str | None) -> str:
 
     Examples
     --------
-    >>> safe_path("/campaigns/commute?attribute=minutes")
-    '/campaigns/commute?attribute=minutes'
+    >>> safe_path("/campaigns/commute?question=minutes")
+    '/campaigns/commute?question=minutes'
     >>> safe_path("//evil.example"), safe_path("https://evil.example"), safe_path(None)
     ('/', '/', '/')
     """
