@@ -15,11 +15,20 @@ import pytest
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.batch import MAX_ENTRY
-from noutput.campaign.packed import encode_packed
-from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, decode_batch, encode_batch
+from noutput.campaign.packed import HEADER_BYTES, encode_packed
+from noutput.campaign.report import ID_BYTES
+from noutput.campaign.wire import (
+    BATCH_TYPE,
+    MAX_BATCH,
+    MAX_BATCH_BYTES,
+    PACKED_TYPE,
+    decode_batch,
+    encode_batch,
+)
 from noutput.collector import estimates
 from noutput.collector.cells import CellLayout
 from noutput.collector.dashboard import routes
+from noutput.collector.http.body import LARGE_BODY
 from noutput.collector.http.limits import Limits
 from noutput.collector.ingest import columns, reports
 from noutput.collector.lanes import Lane, Lanes, Once
@@ -262,7 +271,12 @@ def test_the_page_of_limits_says_what_holds() -> None:
         for name in ("bodies", "estimates", "pages", "store")
         for lane in [getattr(lanes, name)]
     }
+    rates = [
+        int(limits.requests_per_second / (1 + size // LARGE_BODY))
+        for size in (MAX_BATCH_BYTES, HEADER_BYTES + MAX_BATCH * ID_BYTES)
+    ]
     for text in (
+        "that is {} JSON batches of 2 MiB per second, or {} packed batches".format(*rates),
         f"{limits.header_bytes:,} bytes in total, {limits.header_seconds:g} seconds to arrive",
         f"| {limits.large_bodies} |",
         "| {} is decoded at a time, {} wait |".format(*sizes["bodies"]),
