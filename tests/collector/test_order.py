@@ -313,7 +313,7 @@ def test_a_database_of_version_2_loses_its_order(
 def test_a_first_database_with_chosen_ids_takes_no_more_work_than_others(
     tmp_path: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hash of the first version was linear: chosen ids took 22 seconds, and again at a start."""
+    """The hash of the first version was linear: chosen ids took 22 seconds, at every start."""
     batches = {"chosen": hostile(10_000), "random": some_bytes(10_000)}
     work: dict[str, int] = {}
     for name, batch in batches.items():
