@@ -51,6 +51,7 @@ _SHARE = 0.1
 _SEARCHED = 32
 _PASSES = 40
 _STEPS = 600
+_SEARCH_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def solve(
     k = len(factor)
     every = subsets(np.arange(1, (1 << k) - 1), k) if k <= MOST_ENUMERATED else None
     members, warm, accuracy = _first_columns(k), None, _LOOSE
+    if every is None:
+        rounds = min(rounds, _SEARCH_ROUNDS)
     for _ in range(rounds):
         found = restricted(epsilon, factor, members, accuracy, warm)
         candidates = _near(found) if every is None else every
