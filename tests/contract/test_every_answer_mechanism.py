@@ -64,7 +64,8 @@ def test_documents_and_pickles_are_the_same_mechanism(case: tuple[str, float, in
     assert found.bits == (found.n_outputs - 1).bit_length()
 
 
-def p_value(reports: NDArray[np.uint8], probabilities: NDArray[np.float64]) -> float:
+def p_value(reports: NDArray[np.uint8] | int, probabilities: NDArray[np.float64]) -> float:
+    reports = np.atleast_1d(reports)
     counts = np.bincount(reports, minlength=len(probabilities))
     kept = probabilities * reports.size >= 5.0
     seen = np.append(counts[kept], counts[~kept].sum())
@@ -98,7 +99,7 @@ def test_arrays_plain_tables_and_threads_draw_the_same() -> None:
     reports = found.privatize(answers, np.random.default_rng(3))
     assert np.array_equal(reports, found.privatize(answers, np.random.default_rng(3), threads=2))
     pairs = zip(answers.tolist(), words.tolist(), strict=True)
-    assert [found.plain.draw(*pair) for pair in pairs] == reports.tolist()
+    assert [found.plain.draw(*pair) for pair in pairs] == np.asarray(reports).tolist()
 
 
 def test_objects_cannot_be_changed() -> None:

@@ -113,7 +113,7 @@ def test_a_cached_design_of_another_size_is_made_again(method: str) -> None:
         stored = json.loads(path.read_text())
         stored["design"] = json.loads((small if stored["design"] else large).to_json())
         path.write_text(json.dumps(stored))
-    assert no.design(1.07, 4, "worst", method).mechanism.n_outputs == 4  # type: ignore[arg-type]
+    assert no.design(1.07, 4, "worst", method).mechanism.n_outputs == 4  # type: ignore[call-overload]
 
 
 def test_two_epsilons_of_one_name_are_not_written(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import catalog, distribution
@@ -124,7 +125,7 @@ ANSWERS = dict(rows(PAGE, "one threshold"))
 BASELINES = ("direct-encoding", "subset-selection", "threshold", "oue", "sue")
 
 
-def _multiple(table: np.ndarray, design: no.AnswerDesign) -> float:
+def _multiple(table: NDArray[np.float64], design: no.AnswerDesign) -> float:
     return worst_error(table, design.objective.factor) / design.lower_bound
 
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
+from numpy.typing import NDArray
+from scipy.optimize import NonlinearConstraint, linprog, minimize
 
 from noutput.designs.answers.bound import find_bound
 from noutput.designs.answers.error import worst_error
@@ -57,6 +58,7 @@ def test_the_mean_of_three_answers_is_a_linear_program() -> None:
     )
     bound = find_bound(epsilon, AnswerObjective("mean", 3, SCORES)).value
     assert bound == pytest.approx(found.fun, rel=1e-3)
+    assert found.fun is not None
     assert bound <= found.fun
 
 
@@ -67,7 +69,7 @@ def test_another_solver_finds_the_same_table_for_three_answers() -> None:
     shares = np.linspace(0.0, 1.0, 11)
     populations = np.array([(a, b, 1.0 - a - b) for a in shares for b in shares if a + b <= 1.0])
 
-    def errors(weights: np.ndarray) -> np.ndarray:
+    def errors(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         scale = weights / (populations @ columns.T)
         information = np.einsum("pj,ja,jb->pab", scale, columns, columns)
         whole = np.sum((np.linalg.inv(information) @ factor) * factor, axis=(1, 2))
@@ -75,13 +77,13 @@ def test_another_solver_finds_the_same_table_for_three_answers() -> None:
 
     start = np.append(np.full(6, 1.0 / columns.sum(axis=0)[0]), 3.0)
     found = minimize(
-        lambda z: z[-1],
+        lambda z: float(z[-1]),
         start,
         method="SLSQP",
         bounds=[(1e-9, None)] * 7,
         constraints=[
-            {"type": "eq", "fun": lambda z: columns.T @ z[:-1] - 1.0},
-            {"type": "ineq", "fun": lambda z: z[-1] - errors(z[:-1])},
+            NonlinearConstraint(lambda z: columns.T @ z[:-1], 1.0, 1.0),
+            NonlinearConstraint(lambda z: z[-1] - errors(z[:-1]), 0.0, np.inf),
         ],
         options={"maxiter": 200},
     )
