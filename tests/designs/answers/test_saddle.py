@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import NonlinearConstraint, linprog, minimize
+from scipy.optimize import Bounds, NonlinearConstraint, linprog, minimize
 
 from noutput.designs.answers.bound import find_bound
 from noutput.designs.answers.error import worst_error
@@ -76,16 +77,16 @@ def test_another_solver_finds_the_same_table_for_three_answers() -> None:
         return np.asarray(whole - populations @ np.square(factor).sum(axis=1))
 
     start = np.append(np.full(6, 1.0 / columns.sum(axis=0)[0]), 3.0)
-    found = minimize(
+    general: Any = minimize  # its stubs know no list of constraints
+    found = general(
         lambda z: float(z[-1]),
         start,
         method="SLSQP",
-        bounds=[(1e-9, None)] * 7,
+        bounds=Bounds(1e-9, np.inf),
         constraints=[
             NonlinearConstraint(lambda z: columns.T @ z[:-1], 1.0, 1.0),
             NonlinearConstraint(lambda z: z[-1] - errors(z[:-1]), 0.0, np.inf),
         ],
-        options={"maxiter": 200},
     )
     assert solve(1.0, factor).value == pytest.approx(found.fun, rel=2e-3)
 
