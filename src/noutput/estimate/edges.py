@@ -142,7 +142,9 @@ def cdf_at_edges(
     if kind == "exact":
         alpha = (1.0 - level) / (len(places) if simultaneous else 1)
         found = [
-            exact_interval(rows, each, rows @ each, shares, reports, alpha) for each in scores.T
+            exact_interval(rows, each, rows @ each, shares, reports, alpha, side=side)
+            for some, side in ((below, 1.0), (above, -1.0))
+            for each in some.T
         ]
         low, high = np.array(found).T
     else:
@@ -163,13 +165,12 @@ def _normal(
     rows: Array, scores: Array, shares: Array, reports: float, level: float, *, simultaneous: bool
 ) -> tuple[Array, Array]:
     values = shares @ scores
-    away = scores - values
-    least = (rows @ scores**2 - (rows @ scores) ** 2).min(axis=0)
-    variances = np.maximum(shares @ away**2 * (reports / (reports - 1.0)), least / 2.0)
+    covariance = normal.score_covariance(rows, scores, shares, reports)
     z = normal.critical_value(level)
     if simultaneous:
-        z = normal.joint_critical_value(away.T @ (shares[:, None] * away), level)
-    return normal.ends(values, variances, shares @ away**3, reports, z)
+        z = normal.joint_critical_value(covariance, level)
+    thirds = shares @ (scores - values) ** 3
+    return normal.ends(values, np.diagonal(covariance), thirds, reports, z)
 
 
 def _steps(mechanism: TableMechanism) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

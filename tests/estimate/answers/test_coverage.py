@@ -18,6 +18,7 @@ CAMPAIGNS = 1_000
 # 4 sqrt(0.95 * 0.05 / 1000) = 2.8% at 95%, and 4 sqrt(0.975 * 0.025 / 1000) = 2% at 97.5%.
 LEAST, MOST, MOST_AT_AN_END = 0.922, 0.978, 0.995
 CLOSE = 1e-9
+TABLES = [(direct, 2), (direct, 5), (mixed, 5), (direct, 11), (mixed, 11)]
 
 
 def quantile(truth: np.ndarray, share: float) -> int:
@@ -47,7 +48,8 @@ def coverage(
     question = no.Scale(*range(table.n_answers))
     chances = truth @ table.table()
     counted: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(1))
-    for counts in np.random.default_rng(11).multinomial(people, chances, size=campaigns):
+    seed = [people, *(int(1e6 * chance) for chance in chances)]  # another for every case
+    for counts in np.random.default_rng(seed).multinomial(people, chances, size=campaigns):
         found = no.estimate_answers(
             table, no.Tally(table.fingerprint, tuple(counts.tolist())), question
         )
@@ -71,7 +73,7 @@ def at_an_end(statistic: str, truth: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [2_000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize(("make", "k"), [(direct, 2), (direct, 5), (mixed, 5), (direct, 11), (mixed, 11)])  # fmt: skip
+@pytest.mark.parametrize(("make", "k"), TABLES)
 def test_normal_intervals_cover(make: object, k: int, epsilon: float, people: int) -> None:
     assert callable(make)
     for name, truth in populations(k).items():
@@ -98,8 +100,8 @@ def test_exact_intervals_cover_at_least(epsilon: float, people: int) -> None:
 def test_intervals_of_a_few_campaigns_cover() -> None:
     """The same on a small scale, in every run of the tests."""
     truth = populations(5)["empty answer"]
-    found = coverage(mixed(5, 1.0), truth, 2_000, "normal", 150)
-    assert all(np.all(shares > 0.87) for shares in found.values())
+    found = coverage(mixed(5, 1.0), truth, 2_000, "normal", 60)
+    assert all(np.all(shares > 0.83) for shares in found.values())
 
 
 @pytest.mark.slow
