@@ -139,7 +139,7 @@ def cdf_at_edges(
     shares = np.array([count / tally.total for count in tally.counts])
     rows = mechanism.probabilities(mechanism.knots)
     scores = np.concatenate([below, above], axis=1)
-    if kind == "exact":
+    if kind == "exact" or reports < normal.FEWEST:
         alpha = (1.0 - level) / (len(places) if simultaneous else 1)
         found = [
             exact_interval(rows, each, rows @ each, shares, reports, alpha, side=side)

@@ -20,12 +20,12 @@ For one binary score this is :math:`\theta (1 - \theta)` up to scale, and the in
 
 *Skewness.* A standardized average with skewness :math:`\gamma / \sqrt n` has the quantiles
 :math:`\pm z + \gamma (z^2 - 1) / (6 \sqrt n)` (Cornish and Fisher), so both ends miss equally
-often. The shift is limited to z / 2, which binds with a handful of reports only: use exact
-intervals there.
+often. The shift is limited to z / 2.
 
 *Few reports.* A few reports may all agree, which is no certainty. Eight more are added to the
 variance, as if they had come from the uniform population. With 2,000 reports that is nothing, and
-with a handful it is the noise of the table. The values are left alone.
+with a hundred a safeguard. The values are left alone. With fewer than 100 reports exact intervals
+take the place of normal ones.
 
 Several intervals at once use, in place of z, the level's quantile of :math:`\max_i |Z_i|`, where Z
 is normal with the estimated correlations (65,536 draws from a fixed seed).
@@ -55,11 +55,20 @@ import numpy as np
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["critical_value", "ends", "joint_critical_value", "newcombe", "score_covariance"]
+__all__ = [
+    "FEWEST",
+    "critical_value",
+    "ends",
+    "joint_critical_value",
+    "newcombe",
+    "score_covariance",
+]
 
 _NORMAL = NormalDist()
 _DRAWS = 1 << 16
 _ADDED = 8.0  # reports
+FEWEST = 100
+"""Reports from which normal intervals are given; with fewer, exact ones take their place."""
 
 
 def score_covariance(table: Array, scores: Array, shares: Array, reports: float) -> Array:
