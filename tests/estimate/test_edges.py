@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import noutput as no
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.edges import _brackets, _Key, _steps
 
-KINDS = {
+KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "skewed": lambda rng, n: np.clip(0.3 * rng.exponential(size=n) - 1.0, -1.0, 1.0),
     "atoms": lambda rng, n: rng.choice([-0.5, -0.001, 0.0, 0.6], n),
     "even": lambda rng, n: rng.uniform(-1.0, 1.0, n),

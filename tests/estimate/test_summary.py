@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -92,11 +93,11 @@ def test_pages_are_well_formed_and_escaped(stars: no.AnswerSummary, minutes: no.
 
 def test_plots_have_a_bar_and_a_line_per_answer(stars: no.AnswerSummary) -> None:
     axes = stars.plot(Figure().subplots())
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx(
+    assert [bar.get_width() for bar in axes.containers[0]] == pytest.approx(
         [100.0 * share for share in stars.shown]
     )
     assert [label.get_text() for label in axes.get_yticklabels()] == list("12345")
-    assert len(axes.collections[0].get_segments()) == 5
+    assert len(axes.collections[0].get_paths()) == 5
 
 
 def test_json_has_unbiased_shares_and_those_that_are_shown(stars: no.AnswerSummary) -> None:
@@ -183,7 +184,7 @@ def test_forged_reports_are_told() -> None:
         ({"question": STARS, "level": 1.0}, "level must lie strictly between 0 and 1"),
     ],
 )
-def test_bad_input_for_answers(arguments: dict[str, object], message: str) -> None:
+def test_bad_input_for_answers(arguments: dict[str, Any], message: str) -> None:
     table = mixed(5, 1.0)
     with pytest.raises(InvalidArgumentError, match=message):
         no.summarize(table, tally(table, [0.2] * 5), **arguments)

@@ -49,6 +49,8 @@ from noutput.estimate.counts import check_table, check_tally
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
@@ -173,7 +175,7 @@ def _normal(
     return normal.ends(values, np.diagonal(covariance), thirds, reports, z)
 
 
-def _steps(mechanism: TableMechanism) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _steps(mechanism: TableMechanism) -> NDArray[np.intp]:
     """Return the knots at which a cell starts."""
     places = np.flatnonzero(np.diff(mechanism.knots) < _LARGEST_GAP) + 1
     if not places.size:
@@ -209,7 +211,7 @@ def _brackets(key: _Key, reports: float) -> tuple[Array, Array]:
     return 1.0 - mirrored, above
 
 
-def _majorants(rows: Array, places: Array, reports: float) -> Array:
+def _majorants(rows: Array, places: NDArray[np.intp], reports: float) -> Array:
     """Return scores whose expectations exceed the indicator of the knots before each place."""
     order, size = np.arange(len(rows)), rows.shape[1]
     chances = rows.mean(axis=0)

@@ -32,13 +32,12 @@ def hits(
     for statistic, true in (("shares", truth), ("cdf", np.cumsum(truth)[:-1])):
         low, high = (end[: len(true)] for end in found.interval(statistic, kind=kind))
         yield statistic, (low <= true + CLOSE) & (true <= high + CLOSE)
-    low, high = found.mean_interval(kind=kind)
-    yield "mean", np.array([low - CLOSE <= truth @ scores <= high + CLOSE])
-    first, last = found.labels[0], found.labels[-1]
-    low, high = found.difference(first, last, kind=kind).interval
-    yield "difference", np.array([low - CLOSE <= truth[0] - truth[-1] <= high + CLOSE])
-    low, high = found.quantile_interval(0.5, kind=kind)
-    yield "median", np.array([low <= quantile(truth, 0.5) <= high])
+    least, most = found.mean_interval(kind=kind)
+    yield "mean", np.array([least - CLOSE <= truth @ scores <= most + CLOSE])
+    least, most = found.difference(found.labels[0], found.labels[-1], kind=kind).interval
+    yield "difference", np.array([least - CLOSE <= truth[0] - truth[-1] <= most + CLOSE])
+    least, most = map(float, found.quantile_interval(0.5, kind=kind))
+    yield "median", np.array([least <= quantile(truth, 0.5) <= most])
 
 
 def coverage(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -131,8 +134,9 @@ def test_bad_input() -> None:
     table = direct(3, 1.0)
     counted = no.Tally(table.fingerprint, (10, 20, 30))
     choice = no.estimate_answers(table, counted, no.Choice("a", "b", "c"))
-    cases = [
-        (lambda: no.estimate_answers(None, counted), "mechanism must be an AnswerMechanism"),
+    nothing: Any = None
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: no.estimate_answers(nothing, counted), "mechanism must be an AnswerMechanism"),
         (lambda: no.estimate_answers(table, counted, no.Number(0, 1)), "question must be a Scale"),
         (lambda: no.estimate_answers(table, counted, no.YesNo()), "as the table has rows, 3"),
         (lambda: no.estimate_answers(table, [1]), "at least two reports"),

@@ -56,7 +56,7 @@ def test_the_best_scores_reach_the_information_bound_and_others_do_not() -> None
     bound = np.linalg.inv((rows / chances) @ rows.T) - np.outer(truth, truth)
 
     def covariance(scores: np.ndarray) -> np.ndarray:
-        return scores.T @ (chances[:, None] * scores) - np.outer(truth, truth)
+        return np.asarray(scores.T @ (chances[:, None] * scores) - np.outer(truth, truth))
 
     np.testing.assert_allclose(covariance(best_scores(rows, truth)), bound, atol=1e-10)
     excess = np.linalg.eigvalsh(covariance(fixed_scores(table)) - bound)
