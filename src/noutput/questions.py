@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
 from noutput import _checks
@@ -32,6 +34,7 @@ __all__ = [
     "Question",
     "Scale",
     "YesNo",
+    "question_from_answers",
     "question_from_document",
 ]
 
@@ -63,6 +66,9 @@ class Question:
     label: str = ""
     text: str = ""
     epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        self._check_common()
 
     def _check_common(self) -> None:
         if type(self) in (Question, Answers):
@@ -184,19 +190,22 @@ class Answers(Question):
         """The number that each answer stands for in a mean; None where there is no mean."""
         return None
 
-    @property
+    @cached_property
     def places(self) -> dict[Answer, int]:
         """The place of every answer (from 0), by the answer itself and by its label."""
         found: dict[Answer, int] = {label: place for place, label in enumerate(self.labels)}
         return found | {answer: place for place, answer in enumerate(self.answers)}
 
     def find(self, value: object) -> int | None:
-        """Return the place of an answer that is given by itself or by its label, or None."""
+        """Return the place of an answer that is given by itself or by its label, or None.
+
+        Numbers are compared exactly, whatever their type; a truth value is no number.
+        """
         if isinstance(value, str):
             return self.places.get(value)
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if isinstance(value, bool) or not _is_number(value):
             return None
-        return self.places.get(float(value))
+        return self.places.get(value)  # type: ignore[call-overload, no-any-return]
 
     def encode(self, value: object) -> int:
         """Return the place of an answer, from 0; an error never repeats the private value."""
@@ -354,10 +363,8 @@ class YesNo(Answers):
 
     def find(self, value: object) -> int | None:
         """Return the place of an answer: 0 for no, 1 for yes, or None."""
-        if isinstance(value, str):
-            return self.places.get(value)
-        if isinstance(value, bool | Integral) or type(value).__name__ == "bool":  # of numpy
-            return {0: 0, 1: 1}.get(int(value))  # type: ignore[call-overload]
+        if isinstance(value, str) or _is_number(value) or type(value).__name__ == "bool":  # numpy's
+            return self.places.get(value)  # type: ignore[call-overload, no-any-return]
         return None
 
     def to_document(self) -> dict[str, Any]:
@@ -412,6 +419,27 @@ def question_from_document(found: object, path: str = "question") -> Question:
         raise DocumentError(f"{path}.{error.name}", error.rule, error.found) from None
 
 
+def question_from_answers(answers: object) -> Answers:
+    """Return the question that a list of answers stands for.
+
+    Numbers make a `Scale`, texts a `Choice`, and False and True a `YesNo`.
+
+    Examples
+    --------
+    >>> question_from_answers([1, 2, 3, 4, 5]).kind, question_from_answers(["a", "b"]).kind
+    ('scale', 'choice')
+    """
+    if hasattr(answers, "tolist"):  # arrays
+        answers = answers.tolist()
+    if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
+        rule = "be a list of numbers, which increase, or of texts"
+        raise InvalidArgumentError("answers", rule, answers)
+    kinds = {type(answer) for answer in answers}
+    if kinds == {bool} and sorted(answers) == [False, True]:
+        return YesNo()
+    return Choice(*answers) if kinds == {str} else Scale(*answers)
+
+
 def _set_common(question: Question, common: dict[str, Any]) -> None:
     for each in fields(Question):
         object.__setattr__(question, each.name, common.pop(each.name, each.default))
@@ -430,6 +458,12 @@ def _increasing(name: str, values: object) -> tuple[float, ...]:
         if not pair[0] < pair[1]:
             raise InvalidArgumentError(name, "increase from entry to entry", list(values))
     return result
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite()  # others cannot be looked up
+    return isinstance(value, Real)
 
 
 def _label(answer: Answer) -> str:
