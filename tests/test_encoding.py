@@ -94,7 +94,8 @@ def test_mixed_lists_keep_their_kinds() -> None:
     [
         (STARS, "4", 3), (STARS, "4.0", 3), (STARS, " 4 ", 3), (STARS, "4e0", 3),
         (STARS, "4,0", None), (STARS, "", None), (STARS, "nan", None), (STARS, "4_0", None),
-        (HALVES, "9007199254740993", None), (HALVES, "-.5", 0), (STARS, "٤", None),
+        (HALVES, "9007199254740993", None), (HALVES, "-.5", 0), (Scale(0.1, 1e30), "0.10", 0),
+        (Scale(0.1, 1e30), "1e30", 1), (Scale(0, 1), "1" * 500, None), (STARS, "٤", None),
         (YesNo(), "True", 1), (YesNo(), "FALSE", 0), (YesNo(), "1", 1), (YesNo(), "No", 0),
         (YesNo(), "2", None), (YesNo(), "y", None), (TRAVEL, "Train", None),
         (TRAVEL, "train ", None), (AGES, "1", None),

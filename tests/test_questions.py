@@ -115,6 +115,8 @@ def test_decimals_that_are_answers_are_found() -> None:
     scale = Scale(0.5, 1, 1.5)
     assert scale.find(Decimal("1.50")) == 2
     assert scale.find(Decimal("1.4")) is None
+    assert Scale(0.1, 0.2).find(Decimal("0.10")) == 0
+    assert Scale(1, 2**53).find(Decimal(2**53 + 1)) is None
     assert scale.find(Decimal("NaN")) is None
     assert scale.find(Decimal("sNaN")) is None
 

@@ -20,6 +20,7 @@ __all__ = ["MISSING", "NO_ANSWER", "encode", "find_places", "place_of", "place_o
 
 NO_ANSWER, MISSING = -1, -2
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_DIGITS = 400
 _TRUTH = {"false": 0, "true": 1, "0": 0, "1": 1, "no": 0, "yes": 1}
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which is not loaded here
 
@@ -125,8 +126,13 @@ def place_of(question: Answers, value: object) -> int | None:
     if isinstance(question, YesNo):
         return _TRUTH.get(text.lower())
     if isinstance(question, Scale) and not isinstance(question.answers[0], str):
-        return question.find(Decimal(text)) if _NUMBER.fullmatch(text) else None
+        return question.find(_read_number(text)) if _NUMBER.fullmatch(text) else None
     return None
+
+
+def _read_number(text: str) -> float:
+    """Return a number; a whole one exactly, of which no float that is an answer has more digits."""
+    return int(text) if text.lstrip("+-").isdigit() and len(text) <= _DIGITS else float(text)
 
 
 def find_places(question: Answers, values: Any) -> NDArray[np.int64]:

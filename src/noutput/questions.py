@@ -203,9 +203,7 @@ class Answers(Question):
         """
         if isinstance(value, str):
             return self.places.get(value)
-        if isinstance(value, bool) or not _is_number(value):
-            return None
-        return self.places.get(value)  # type: ignore[call-overload, no-any-return]
+        return None if isinstance(value, bool) else self.places.get(_number(value))
 
     def encode(self, value: object) -> int:
         """Return the place of an answer, from 0; an error never repeats the private value."""
@@ -363,9 +361,9 @@ class YesNo(Answers):
 
     def find(self, value: object) -> int | None:
         """Return the place of an answer: 0 for no, 1 for yes, or None."""
-        if isinstance(value, str) or _is_number(value) or type(value).__name__ == "bool":  # numpy's
-            return self.places.get(value)  # type: ignore[call-overload, no-any-return]
-        return None
+        if type(value).__name__ == "bool":  # numpy's own, too
+            return int(bool(value))
+        return self.places.get(value if isinstance(value, str) else _number(value))
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON writes it."""
@@ -460,10 +458,13 @@ def _increasing(name: str, values: object) -> tuple[float, ...]:
     return result
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, Decimal):
-        return value.is_finite()  # others cannot be looked up
-    return isinstance(value, Real)
+def _number(value: object) -> float:
+    """Return a number that equals an answer if the value does; NaN for what is no number."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, Real):
+        return value  # type: ignore[return-value]  # numbers of all types are compared exactly
+    return math.nan
 
 
 def _label(answer: Answer) -> str:
