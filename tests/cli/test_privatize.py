@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from noutput import Interval, NoutputError, TableMechanism, design, frames
+from noutput import NoutputError, Number, TableMechanism, design, frames
 from noutput.cli.privatize import command
 
 MINUTES = ("--column", "minutes", "--lower", "0", "--upper", "180")
@@ -97,7 +97,7 @@ def test_the_master_is_passed_on(
 
     def privatize(*_: object, **options: Any) -> frames.Recipe:
         seen.append(options)
-        return frames.Recipe(five_outputs, ("minutes",), (Interval(0, 180),))
+        return frames.Recipe(five_outputs, ("minutes",), (Number(0, 180),))
 
     monkeypatch.setattr(frames, "privatize_files", privatize)
     arguments = ("--engine", "spark", "--master", "local[1]", "-o", tmp_path / "reports")
