@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.design import design
     from noutput.designs.result import Design
     from noutput.errors import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MECHANISMS",
+    "AnswerDesign",
     "AnswerMechanism",
     "AttributeMeans",
     "Audit",
@@ -80,6 +82,7 @@ _HOMES = {
     "Question": "noutput.questions",
     "Number": "noutput.questions",
     "Choice": "noutput.questions",
+    "AnswerDesign": "noutput.designs.answers.result",
     "AnswerMechanism": "noutput.mechanisms.answers",
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",

@@ -17,6 +17,7 @@ from noutput.mechanisms.base import check_channel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.base import Channel
 
 __all__ = ["Tally"]
@@ -69,7 +70,7 @@ class Tally:
         object.__setattr__(self, "counts", counts)
 
     @classmethod
-    def of(cls, mechanism: Channel, reports: ArrayLike) -> Tally:
+    def of(cls, mechanism: Channel | AnswerMechanism, reports: ArrayLike) -> Tally:
         """Count reports of a mechanism."""
         check_channel(mechanism, *_NEEDED)
         counts = np.zeros(mechanism.n_cells, np.int64)

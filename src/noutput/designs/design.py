@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
 from noutput import _checks
 from noutput.designs import catalog
+from noutput.designs.answers.request import design_answers
 from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design, certify
 from noutput.errors import DesignError, InvalidArgumentError
+from noutput.questions import Answers, Choice, Number, Question, Scale, YesNo
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.solution import Progress, Solution
 
 __all__ = ["Method", "design"]
@@ -28,15 +32,56 @@ _LARGEST_SEARCHED = 16
 _PAPER_RANGE = (0.001, 20.0)
 
 
+@overload
 def design(
     epsilon: float,
     n_outputs: int | None = None,
     objective: str | float | None = None,
     method: Method = "optimal",
     *,
+    question: Number | None = None,
+    answers: None = None,
     prior: ArrayLike | None = None,
     progress: Progress | None = None,
-) -> Design:
+) -> Design: ...
+@overload
+def design(
+    epsilon: float,
+    n_outputs: int | None = None,
+    objective: str | None = None,
+    *,
+    question: Answers,
+    progress: Progress | None = None,
+) -> AnswerDesign: ...
+@overload
+def design(
+    epsilon: float,
+    n_outputs: int | None = None,
+    objective: str | None = None,
+    *,
+    answers: Sequence[float | str | bool],
+    progress: Progress | None = None,
+) -> AnswerDesign: ...
+@overload
+def design(
+    epsilon: float,
+    n_outputs: int | None = None,
+    objective: str | float | None = None,
+    *,
+    question: Question,
+    progress: Progress | None = None,
+) -> Design | AnswerDesign: ...
+def design(
+    epsilon: float,
+    n_outputs: int | None = None,
+    objective: str | float | None = None,
+    method: Method = "optimal",
+    *,
+    question: Question | None = None,
+    answers: Sequence[float | str | bool] | None = None,
+    prior: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Design | AnswerDesign:
     r"""Design a mechanism, certify it, and prove how close to the limit it is.
 
     Parameters
@@ -53,7 +98,9 @@ def design(
         "analytical": the best). Balanced tables and those for the distribution need a few outputs:
         an error names the least number. Designs of the paper ("numerical" and "analytical") with
         an odd number have one output less where that in the middle would never be reported. All
-        others have as many as asked for, some of which may tell the same: see `Design.twins`.
+        others have as many as asked for, some of which may tell the same: see `Design.twins`. For
+        answers it is the largest number; None is the fewest that were found within 1% of the
+        optimum, 256 at most.
     objective : "balanced", "worst", "average", "distribution" or a number r >= 1
         What is minimized. "balanced" serves the mean and the distribution with one table: among
         tables whose worst-case variance is at most 10% above the lower bound, the least
@@ -62,11 +109,17 @@ def design(
         "numerical". "distribution" is the Wasserstein error alone, at any variance: see
         `noutput.designs.distribution`. None is "balanced" where the method is "optimal", and
         "worst" for the methods of the paper. (`Design.value` of a balanced design is its worst-case
-        variance, `Design.wasserstein_error` its error.)
+        variance, `Design.wasserstein_error` its error.) For answers: "cdf" (the default for a
+        `Scale`), "shares" (for a `Choice` and a `YesNo`), "mean" (of scores) or "balanced" (mean
+        and CDF); see `noutput.designs.answers.objective.AnswerObjective`.
     method : "optimal", "numerical" or "analytical"
         The best table with any knots; the paper's nonlinear program; the paper's closed form
         (worst case only). Balanced tables and those for the distribution are always trained by
         gradients, which takes minutes for an epsilon outside the catalog: leave the default.
+    question : Number, Scale, Choice or YesNo, optional
+        What is asked. Without it, the design is for numbers of [-1, 1].
+    answers : sequence, optional
+        Short for a question with these answers: numbers make a `Scale`, texts a `Choice`.
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is a norm other than "worst". Uniform if not given.
@@ -75,7 +128,8 @@ def design(
 
     Returns
     -------
-    Design
+    Design or AnswerDesign
+        An `AnswerDesign` where the question has answers.
 
     Raises
     ------
@@ -98,7 +152,60 @@ def design(
     >>> d = no.design(epsilon=1.0, n_outputs=16, objective="worst")  # for the mean alone
     >>> round(d.value, 3), round(d.lower_bound, 3), d.gap < 0.0015
     (3.993, 3.991, True)
+    >>> d = no.design(1.0, question=no.Scale(1, 2, 3, 4, 5))  # stars
+    >>> d.mechanism.n_outputs, d.gap < 0.01
+    (9, True)
+    >>> no.design(1.0, answers=["train", "car", "other"]).question
+    Choice(name='', label='', text='', epsilon=None, answers=('train', 'car', 'other'))
     """
+    asked = _asked(question, answers)
+    if isinstance(asked, Answers):
+        _refuse_for_answers(method, prior)
+        report = progress or (lambda _share: None)
+        budget = _checks.positive("epsilon", epsilon)
+        return design_answers(budget, asked, n_outputs, objective, report)
+    found = _number_design(epsilon, n_outputs, objective, method, prior, progress)
+    return found if asked is None else replace(found, question=asked)
+
+
+def _asked(question: object, answers: object) -> Number | Answers | None:
+    """Return what is asked, from one of the two arguments; None where none is given."""
+    if answers is None:
+        if question is None or isinstance(question, Number | Answers):
+            return question
+        raise InvalidArgumentError("question", "be a Number, Scale, Choice or YesNo", question)
+    if question is not None:
+        raise InvalidArgumentError("answers", "be None where a question is given", answers)
+    if isinstance(answers, np.ndarray):
+        answers = answers.tolist()
+    if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
+        raise InvalidArgumentError("answers", "be a list of numbers or of texts", answers)
+    if set(map(type, answers)) == {bool}:
+        if list(answers) == [False, True]:
+            return YesNo()
+        raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
+    if answers and all(isinstance(answer, str) for answer in answers):
+        return Choice(*answers)
+    return Scale(*answers)
+
+
+def _refuse_for_answers(method: str, prior: object) -> None:
+    if method != "optimal":
+        rule = "be left at its default where the question has answers"
+        raise InvalidArgumentError("method", rule, method)
+    if prior is not None:
+        rule = "be None where the question has answers: the worst population decides"
+        raise InvalidArgumentError("prior", rule, prior)
+
+
+def _number_design(
+    epsilon: float,
+    n_outputs: int | None,
+    objective: str | float | None,
+    method: Method,
+    prior: ArrayLike | None,
+    progress: Progress | None,
+) -> Design:
     epsilon = _checks.positive("epsilon", epsilon)
     _checks.choice("method", method, _METHODS)
     if objective is None:
@@ -197,7 +304,9 @@ def _balanced(
     from noutput.designs import balanced
 
     size = _trained_size(n_outputs, goal, balanced.SIZES)
-    best = design(epsilon, balanced.base_size(size, epsilon), "worst")
+    best = _number_design(
+        epsilon, balanced.base_size(size, epsilon), "worst", "optimal", None, None
+    )
     bound = best.lower_bound
     if bound is None:
         raise DesignError(f"no lower bound of the variance is known for epsilon {epsilon}")

@@ -11,6 +11,7 @@ from noutput.designs.objective import MOST_BINS, Objective
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document as table_document
 from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Number, question_from_document
 
 __all__ = ["FORMAT", "VERSION", "Contents", "read", "read_shipped", "write", "write_proof"]
 
@@ -63,6 +64,8 @@ def write(contents: Contents) -> str:
         "value": contents["value"],
         **_proof(contents["bound"]),
     }
+    if contents["question"] is not None:
+        head["question"] = contents["question"].to_document()
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     lines.append(f' "mechanism": {contents["mechanism"].to_json().rstrip()}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -86,7 +89,9 @@ def read(text: object, *, trusted: bool = False) -> Contents:
     PrivacyError
         If the table is not private.
     """
-    found = table_document.read(text, FORMAT, VERSION, _KEYS)
+    found = text if isinstance(text, dict) else table_document.parse(text)
+    asked = ("question",) if "question" in found else ()
+    table_document.read(found, FORMAT, VERSION, (*_KEYS, *asked))
     if not isinstance(found["mechanism"], dict):
         raise DocumentError("mechanism", "be a table", found["mechanism"])
     mechanism = TableMechanism.from_document(found["mechanism"])
@@ -106,7 +111,15 @@ def read(text: object, *, trusted: bool = False) -> Contents:
         iterations=_count(found["iterations"]),
         converged=_choice("converged", found["converged"], (True, False)),
         bound=bound,
+        question=_question(found["question"]) if asked else None,
     )
+
+
+def _question(found: object) -> Number:
+    question = question_from_document(found)
+    if not isinstance(question, Number):
+        raise DocumentError("question.kind", "be 'number'", question.kind)
+    return question
 
 
 def _value(

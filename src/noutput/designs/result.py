@@ -9,15 +9,21 @@ import numpy as np
 
 from noutput.designs import document
 from noutput.designs.certificate import EPSILON_RANGE, Bound
+from noutput.encoding import encode
 from noutput.mechanisms.quantize import quantize
+from noutput.questions import Number
+from noutput.tally import Tally
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from noutput.designs.objective import Objective
     from noutput.designs.solution import Solution
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Design", "certify", "contents", "search_bound"]
 
+_UNIT = Number(-1.0, 1.0)
 _SAME_NUMBER = 1e-5  # of the largest output; the solver keeps outputs a little apart
 
 
@@ -41,6 +47,8 @@ class Design:
         Whether the solver met its own stopping rule.
     bound : Bound, optional
         A lower bound that is known already; it is computed when asked for otherwise.
+    question : Number, optional
+        What is asked: its bounds are those of the values that `privatize` takes.
 
     Examples
     --------
@@ -61,6 +69,50 @@ class Design:
     iterations: int
     converged: bool
     bound: Bound | None = None
+    question: Number | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss that the table claims and has been certified for."""
+        return self.mechanism.epsilon
+
+    def privatize(
+        self,
+        values: ArrayLike,
+        rng: np.random.Generator | None = None,
+        *,
+        clip: bool = False,
+        other: str | None = None,
+        threads: int = 1,
+    ) -> NDArray[np.uint8]:
+        """Turn numbers into private reports.
+
+        Parameters
+        ----------
+        values : array, list or column
+            Numbers in the bounds of the question; in [-1, 1] where there is none.
+        rng : numpy Generator, optional
+            For simulations; secure randomness without it.
+        clip : bool
+            Move numbers outside the bounds to the nearer one instead of refusing them.
+        other : str, optional
+            For questions with answers only.
+        threads : int
+            How many threads share the work; the reports do not depend on it.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> d = no.design(1.0, 16, "worst", question=no.Number(0, 180, unit="minutes"))
+        >>> d.tally(d.privatize([12.5, 60.0, 180.0])).total
+        3
+        """
+        units = encode(self.question or _UNIT, values, clip=clip, other=other)
+        return self.mechanism.privatize(np.atleast_1d(units), rng, threads=threads)
+
+    def tally(self, reports: ArrayLike) -> Tally:
+        """Count reports."""
+        return Tally.of(self.mechanism, reports)
 
     @property
     def proof(self) -> Bound | None:

@@ -22,12 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from noutput import _checks
 from noutput.errors import DesignError, InvalidArgumentError
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.certified import row_means
 from noutput.mechanisms.exact import SCALE, exponential_floor
 from noutput.mechanisms.moments import largest_variance
 from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["quantize"]
+__all__ = ["quantize", "quantize_answers"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Wholes: TypeAlias = NDArray[np.int64]
@@ -73,10 +74,7 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
     if symmetric:
         values = (values - values[::-1]) / 2.0
         rows = (rows + rows[::-1, ::-1]) / 2.0
-    low, high = _column_bounds(epsilon, rows)
-    if int(low.sum()) > SCALE or int(high.sum()) < SCALE:
-        raise DesignError(f"epsilon = {epsilon} is too small for weights that add up to 2^32")
-    weights = np.stack([_round_row(row, low, high) for row in rows])
+    weights, low, high = _round(epsilon, rows)
     if symmetric:
         _mirror(weights, rows, low, high)
     stretched = _stretch(values, weights)
@@ -89,21 +87,61 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
     return table
 
 
+def quantize_answers(epsilon: float, probabilities: ArrayLike) -> AnswerMechanism:
+    r"""Return a certified table of answers close to real probabilities.
+
+    Parameters
+    ----------
+    epsilon : float
+    probabilities : array of shape (k, N)
+        One row per answer; rows add up to 1. Solvers' small violations of this and of the ratio
+        :math:`e^\epsilon` (up to 1e-6) are repaired.
+
+    Returns
+    -------
+    AnswerMechanism
+        Outputs that get no weight are dropped.
+
+    Raises
+    ------
+    DesignError
+        If epsilon is too small for weights that add up to :math:`2^{32}`.
+
+    Examples
+    --------
+    >>> table = quantize_answers(1.1, [[0.75, 0.25], [0.25, 0.75]])
+    >>> table.weights.tolist()
+    [[3221225472, 1073741824], [1073741824, 3221225472]]
+    """
+    epsilon = _checks.positive("epsilon", epsilon)
+    rows = np.asarray(probabilities, np.float64)
+    if rows.ndim != 2:
+        raise InvalidArgumentError("probabilities", "be rows of numbers", rows.shape)
+    weights, _, _ = _round(epsilon, _clean_rows(epsilon, rows)[0])
+    return AnswerMechanism(epsilon, weights)
+
+
 def _clean(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats]:
     values = _checks.vector("outputs", outputs)
     rows = np.asarray(probabilities, np.float64)
     if rows.ndim != 2 or rows.shape[1] != values.size:
         rule = f"be rows of {values.size} numbers"
         raise InvalidArgumentError("probabilities", rule, rows.shape)
+    rows, used = _clean_rows(epsilon, rows)
+    return values[used], rows
+
+
+def _clean_rows(epsilon: float, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the columns that get weight, with rows that add up to 1, and which these are."""
     if not np.all(np.isfinite(rows)) or rows.min() < -_SLACK:
-        raise InvalidArgumentError("probabilities", "be nonnegative numbers", probabilities)
+        raise InvalidArgumentError("probabilities", "be nonnegative numbers", rows)
     sums = rows.sum(axis=1)
     if np.abs(sums - 1.0).max() > _SLACK:
         worst = float(sums[np.abs(sums - 1.0).argmax()])
         raise InvalidArgumentError("probabilities", "add up to 1 in every row", worst)
     rows = np.maximum(rows, 0.0)
     used = rows.max(axis=0) * SCALE > 1.0
-    values, rows = values[used], rows[:, used]
+    rows = rows[:, used]
     largest = rows.max(axis=0)
     excess = largest - np.exp(min(epsilon, 32.0)) * rows.min(axis=0)
     if np.any(excess > _SLACK * np.maximum(largest, 1e-3)):
@@ -111,7 +149,15 @@ def _clean(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> tupl
         found = f"{largest[output]} / {rows[:, output].min()} at output {output}"
         raise InvalidArgumentError("probabilities", "have ratios up to e^epsilon", found)
     result: Floats = rows / rows.sum(axis=1, keepdims=True)
-    return values, result
+    return result, used
+
+
+def _round(epsilon: float, rows: Floats) -> tuple[Wholes, Wholes, Wholes]:
+    """Return rows of whole numbers, and the bounds of the columns that they keep."""
+    low, high = _column_bounds(epsilon, rows)
+    if int(low.sum()) > SCALE or int(high.sum()) < SCALE:
+        raise DesignError(f"epsilon = {epsilon} is too small for weights that add up to 2^32")
+    return np.stack([_round_row(row, low, high) for row in rows]), low, high
 
 
 def _is_symmetric(outputs: Floats, rows: Floats) -> bool:

@@ -1,0 +1,184 @@
+r"""Certificate of a lower bound for tables of answers, and its checker.
+
+Notes
+-----
+Let B be a matrix with one row per answer; an estimate of the shares that is wrong by d costs
+:math:`|B'd|^2`. A certificate is three lists of numbers: a population :math:`\pi` (shares, which
+add up to 1), a matrix Z of the shape of B, and one number :math:`y_k` per answer. If
+
+.. math::
+
+   |Z'v|^2 \le (\pi'v)\,(y'v) \qquad \text{for all } v \in \{1, e^\epsilon\}^k ,
+
+then in the population :math:`\pi` no unbiased estimate from reports of any
+:math:`\epsilon`-locally private mechanism costs less per report than
+
+.. math::
+
+   2\,\mathrm{tr}(B'Z) - \sum_k y_k - \sum_k \pi_k |B_k|^2
+
+beyond what the sample of people costs already. For let W be an unbiased linear estimate from the
+outputs of a table P, that is :math:`\sum_j P_j w_j' = 1` (the unit matrix; every mechanism can be
+written as a table of columns :math:`P_j = \theta_j v_j`, and the best estimate of one population is
+linear). What it costs is :math:`\sum_j (\pi'P_j)\,|B'w_j|^2 - \sum_k \pi_k |B_k|^2`. From
+:math:`a|b|^2 \ge 2 b'c - |c|^2 / a` with :math:`a = \pi'P_j`, :math:`b = B'w_j` and
+:math:`c = Z'P_j`, and from :math:`\sum_j \theta_j v_j = 1` in every row,
+
+.. math::
+
+   \sum_j (\pi'P_j)\,|B'w_j|^2 \ge 2\,\mathrm{tr}(B'Z) - \sum_j \theta_j \frac{|Z'v_j|^2}{\pi'v_j}
+      \ge 2\,\mathrm{tr}(B'Z) - \sum_j \theta_j\,y'v_j = 2\,\mathrm{tr}(B'Z) - \sum_k y_k .
+
+A violation is repaired by raising all :math:`y_k` alike. Only answers where one of the numbers is
+not zero take part, so a certificate that uses 16 of 64 answers is checked by looking at
+:math:`2^{16}` columns: it is a bound for populations that give no other answers. Where more answers
+take part, all must be alike (:math:`Z = \alpha + \beta 1`, equal :math:`\pi_k` and :math:`y_k`),
+and one column per size of the subset is looked at.
+
+This module shares no code with the search for tables and bounds. It computes in floats, and every
+sum is moved to the safe side by a relative :math:`10^{-12}`, a hundred times what rounding can do
+to sums of 64 terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float64]
+
+__all__ = ["MOST_ROWS", "AnswerBound", "AnswerCertificate", "prove", "verify"]
+
+MOST_ROWS = 18
+"""How many answers may take part where they are not all alike."""
+
+_ROUNDING = 1e-12
+_SUM = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCertificate:
+    r"""The numbers that prove a lower bound.
+
+    Parameters
+    ----------
+    population : tuple of k floats
+        The shares :math:`\pi`; they are divided by their sum, which is 1 up to rounding.
+    influence : tuple of k tuples of floats
+        The rows of Z.
+    multipliers : tuple of k floats
+        The numbers y.
+    """
+
+    population: tuple[float, ...]
+    influence: tuple[tuple[float, ...], ...]
+    multipliers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBound:
+    """A lower bound and the certificate that proves it."""
+
+    value: float
+    certificate: AnswerCertificate
+
+
+def prove(epsilon: float, factor: Array, certificate: AnswerCertificate) -> float:
+    """Return the lower bound that a certificate proves.
+
+    Parameters
+    ----------
+    epsilon : float
+    factor : array of shape (k, r)
+        The matrix B.
+    certificate : AnswerCertificate
+
+    Raises
+    ------
+    InvalidArgumentError
+        If it has the wrong shape, no shares, or too many answers to look at all columns.
+
+    Examples
+    --------
+    Yes/no at epsilon ln 3: nothing beats telling the truth with probability 3/4.
+
+    >>> half = AnswerCertificate((0.5, 0.5), ((1.25, -0.75), (-0.75, 1.25)), (1.25, 1.25))
+    >>> round(prove(np.log(3.0), np.eye(2), half), 6)
+    1.5
+    """
+    shares, influence, multipliers = _parts(factor, certificate)
+    used = (shares != 0.0) | (multipliers != 0.0) | (influence != 0.0).any(axis=1)
+    parts = shares[used], influence[used], multipliers[used]
+    entries = 1.0 + np.expm1(epsilon) * _subsets(*parts)
+    needed = max(0.0, _largest_violation(entries, *parts))
+    traces, own = factor * influence, shares * np.square(factor).sum(axis=1)
+    terms = 2.0 * traces.sum() - multipliers.sum() - own.sum()
+    size = 2.0 * np.abs(traces).sum() + np.abs(multipliers).sum() + own.sum()
+    return float(terms - needed * np.count_nonzero(used) - _ROUNDING * size)
+
+
+def verify(epsilon: float, factor: Array, certificate: AnswerCertificate, claimed: float) -> None:
+    """Raise `InvalidArgumentError` unless a certificate proves the claimed lower bound."""
+    proven = prove(epsilon, factor, certificate)
+    if not claimed <= proven:
+        raise InvalidArgumentError("certificate", f"prove a bound of {claimed}", proven)
+
+
+def _parts(factor: Array, certificate: AnswerCertificate) -> tuple[Array, Array, Array]:
+    shares = np.array(certificate.population, np.float64)
+    multipliers = np.array(certificate.multipliers, np.float64)
+    lengths = {len(row) for row in certificate.influence}
+    shape = (len(certificate.influence), *lengths)
+    if shares.shape != factor.shape[:1] or multipliers.shape != factor.shape[:1]:
+        rule = f"have {len(factor)} shares and multipliers, one per answer"
+        raise InvalidArgumentError("certificate", rule, (shares.size, multipliers.size))
+    if shape != factor.shape:
+        raise InvalidArgumentError("certificate", f"have a matrix of {factor.shape}", shape)
+    influence = np.array(certificate.influence, np.float64)
+    if not all(np.isfinite(part).all() for part in (shares, influence, multipliers)):
+        raise InvalidArgumentError("certificate", "have finite numbers", certificate.population)
+    if shares.min() < 0.0 or not abs(shares.sum() - 1.0) <= _SUM:
+        raise InvalidArgumentError("certificate", "have shares that add up to 1", shares.tolist())
+    return shares / shares.sum(), influence, multipliers
+
+
+def _subsets(shares: Array, influence: Array, multipliers: Array) -> Array:
+    """Return which answers have the larger entry, one row per column to look at."""
+    rows = len(shares)
+    if rows <= MOST_ROWS:
+        return np.asarray((np.arange(1 << rows)[:, None] >> np.arange(rows) & 1), np.float64)
+    alike = len(set(shares.tolist())) == len(set(multipliers.tolist())) == 1
+    if influence.shape != (rows, rows) or not alike or not _invariant(influence):
+        rule = f"use at most {MOST_ROWS} answers, or all alike"
+        raise InvalidArgumentError("certificate", rule, rows)
+    return np.asarray(np.arange(rows) < np.arange(rows + 1)[:, None], np.float64)
+
+
+def _invariant(matrix: Array) -> bool:
+    """Return whether no permutation of the answers changes a matrix."""
+    wanted = np.full_like(matrix, matrix[0, 1])
+    np.fill_diagonal(wanted, matrix[0, 0])
+    return bool(np.array_equal(matrix, wanted))
+
+
+def _largest_violation(
+    entries: Array, shares: Array, influence: Array, multipliers: Array
+) -> float:
+    """Return how much must be added to every multiplier."""
+    worst = -np.inf
+    sizes = np.abs(influence)
+    for part in np.array_split(entries, len(entries) // (1 << 14) + 1):
+        squares = np.square(part @ influence).sum(axis=1)
+        squares += _ROUNDING * np.square(part @ sizes).sum(axis=1)
+        price = part @ multipliers - _ROUNDING * (part @ np.abs(multipliers))
+        total = part.sum(axis=1)
+        violation = squares / (part @ shares * (1.0 - _ROUNDING)) - price
+        worst = max(worst, float(np.max(violation / total * (1.0 + _ROUNDING))))
+    return worst
