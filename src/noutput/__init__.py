@@ -20,12 +20,14 @@ if TYPE_CHECKING:
         NoutputError,
         PrivacyError,
     )
+    from noutput.estimate.answers import AnswerEstimate, estimate_answers
     from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
     from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.summary import AnswerSummary, Summary, summarize
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.answers import AnswerMechanism
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MECHANISMS",
     "AnswerDesign",
+    "AnswerEstimate",
     "AnswerMechanism",
+    "AnswerSummary",
     "AttributeMeans",
     "Audit",
     "Choice",
@@ -57,6 +61,7 @@ __all__ = [
     "PrivacyError",
     "Question",
     "Scale",
+    "Summary",
     "TableMechanism",
     "Tally",
     "VarianceEstimate",
@@ -64,6 +69,7 @@ __all__ = [
     "audit",
     "choose_attributes",
     "design",
+    "estimate_answers",
     "estimate_distribution",
     "estimate_mean",
     "estimate_means",
@@ -71,6 +77,7 @@ __all__ = [
     "goodness_of_fit",
     "mechanism",
     "plan",
+    "summarize",
     "wasserstein",
 ]
 
@@ -83,7 +90,9 @@ _HOMES = {
     "Number": "noutput.questions",
     "Choice": "noutput.questions",
     "AnswerDesign": "noutput.designs.answers.result",
+    "AnswerEstimate": "noutput.estimate.answers",
     "AnswerMechanism": "noutput.mechanisms.answers",
+    "AnswerSummary": "noutput.estimate.summary",
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs.result",
@@ -99,12 +108,14 @@ _HOMES = {
     "NoutputError": "noutput.errors",
     "Plan": "noutput.planner",
     "PrivacyError": "noutput.errors",
+    "Summary": "noutput.estimate.summary",
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
     "audit": "noutput.estimate.audit",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs.design",
+    "estimate_answers": "noutput.estimate.answers",
     "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
     "estimate_means": "noutput.estimate.attributes",
@@ -112,6 +123,7 @@ _HOMES = {
     "goodness_of_fit": "noutput.estimate.goodness",
     "mechanism": "noutput.registry",
     "plan": "noutput.planner",
+    "summarize": "noutput.estimate.summary",
     "wasserstein": "noutput.estimate.distance",
 }
 

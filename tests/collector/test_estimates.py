@@ -13,8 +13,8 @@ from noutput.collector.http.models import EstimatesModel
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.summary import summarize
-from noutput.interval import Interval
 from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Number
 from noutput.tally import Tally
 from tests.collector.conftest import make_campaign
 from tests.collector.people import seeded_reports
@@ -137,7 +137,7 @@ def test_the_command_line_says_the_same_of_the_same_counts(
     for attribute, found in zip(campaign.attributes, answered, strict=True):
         mine = [report.output for report in reports if report.attribute == attribute.name]
         tally = Tally.of(mechanism, mine)
-        summary = summarize(mechanism, tally, Interval(attribute.lower, attribute.upper))
+        summary = summarize(mechanism, tally, Number(attribute.lower, attribute.upper))
         printed = json.loads(json.dumps(document(summary)))
         assert found["mean"].items() <= printed["mean"].items()
         assert found["variance"] == printed["variance"]

@@ -261,7 +261,7 @@ def test_there_is_one_default_method(five_outputs: TableMechanism) -> None:
     found = no.estimate_distribution(five_outputs, tally)
     assert found.method == DEFAULT_METHOD == "gp"
     assert no.estimate_variance(five_outputs, tally).distribution.method == DEFAULT_METHOD
-    assert summarize(five_outputs, tally, no.Interval(0, 1)).distribution.method == DEFAULT_METHOD
+    assert summarize(five_outputs, tally, no.Number(0, 1)).distribution.method == DEFAULT_METHOD
     (option,) = [each for each in command.params if each.name == "method"]
     assert option.default == DEFAULT_METHOD
 

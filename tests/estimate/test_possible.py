@@ -17,6 +17,7 @@ from tests.estimate.samples import sixteen
 from tests.tables import window_table
 
 MINUTES = no.Interval(0.0, 180.0)
+ASKED = no.Number(0.0, 180.0, "minutes")
 LEVELS = st.floats(0.01, 0.999)
 
 
@@ -64,7 +65,7 @@ def test_several_means_stay_within_their_own_bounds() -> None:
 @pytest.mark.parametrize("counts", [(0, 2), (1, 1), (3, 0), (40, 2)])
 def test_all_that_is_summarized_is_possible(method: str, counts: tuple[int, int]) -> None:
     table = window_table(0.5, 2, 2, 0.5)
-    found = summarize(table, no.Tally(table.fingerprint, counts), MINUTES, method=method, bins=16)
+    found = summarize(table, no.Tally(table.fingerprint, counts), ASKED, method=method, bins=16)
     content = json.loads(json.dumps(document(found)))
     for name in ("interval", "guaranteed_interval", "respondents_interval"):
         low, high = content["mean"][name]

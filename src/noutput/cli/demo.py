@@ -79,7 +79,8 @@ def command(
         demonstrate(Path(folder), mechanism, minutes, port, people / _RATE) as show_case,
     ):
         _collect(show_case, truth)
-        found = summarize(mechanism, show_case.tally(), minutes)
+        asked = no.Number(0, _LONGEST, "minutes")
+        found = summarize(mechanism, show_case.tally(), asked)
         click.echo(
             f"Each report satisfies {epsilon:g}-local differential privacy: "
             f"{mechanism.n_outputs} possible reports, {bits(mechanism.bits)} each.\n"

@@ -104,16 +104,18 @@ def _summaries(
 ) -> dict[str, Summary]:
     from noutput.errors import InvalidArgumentError
     from noutput.estimate.summary import summarize
+    from noutput.questions import Number
 
     found = {}
     for name, tally in tallies.items():
         if tally.total < 2:
             rule = "be at least two"
             raise InvalidArgumentError(f"reports of column {name!r}", rule, tally.total)
+        bounds = recipe.bounds[name]
         found[name] = summarize(
             recipe.mechanism,
             tally,
-            recipe.bounds[name],
+            Number(bounds.lower, bounds.upper),
             people=people,
             method=method,
             bins=bins,

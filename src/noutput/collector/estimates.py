@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noutput.campaign.text import format_instant
 from noutput.estimate.summary import Summary, summarize
-from noutput.interval import Interval
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -134,9 +134,10 @@ def _compute(
 ) -> CampaignEstimates:
     attributes = []
     for each, tally in zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True):
-        bounds, summary = Interval(each.lower, each.upper), None
+        summary = None
         if tally.total >= _FEWEST:
-            summary = summarize(entry.mechanism, tally, bounds, bins=bins, level=level)
+            asked = Number(each.lower, each.upper, each.unit)
+            summary = summarize(entry.mechanism, tally, asked, bins=bins, level=level)
         attributes.append(AttributeEstimates(each, tally, summary))
     content = {
         **_document(entry.campaign, attributes, level),

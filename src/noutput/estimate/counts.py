@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.base import Channel, check_channel
 from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.answers import AnswerMechanism
 
 __all__ = [
     "Array",
@@ -90,7 +93,7 @@ def check_table(mechanism: object) -> None:
         raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)
 
 
-def check_tally(channel: Channel, tally: Tally, n_outputs: int) -> None:
+def check_tally(channel: Channel | AnswerMechanism, tally: Tally, n_outputs: int) -> None:
     """Refuse what is no tally, and a tally of another mechanism."""
     if not isinstance(tally, Tally):
         raise InvalidArgumentError("tally", _WANTED, type(tally).__name__)

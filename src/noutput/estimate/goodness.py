@@ -4,10 +4,10 @@ Notes
 -----
 Honest reports of people with any distribution have output probabilities in a polytope: the convex
 hull of the rows :math:`P(\cdot \mid x)` at the corners that every mechanism names: the knots of a
-table, the bends of a window, one number per bin of direct encoding. Forged reports
-leave it; all of them on one output leave it fast, since honest people cannot make any output
-likely by more than a factor :math:`e^\epsilon`. The statistic is twice the log-likelihood ratio
-between the shares themselves and the best point of the polytope,
+table, the bends of a window, one number per bin of direct encoding; the answers of a question.
+Forged reports leave it; all of them on one output leave it fast, since honest people cannot make
+any output likely by more than a factor :math:`e^\epsilon`. The statistic is twice the
+log-likelihood ratio between the shares themselves and the best point of the polytope,
 
 .. math:: T = 2 m \sum_j c_j \ln (c_j / q_j), \qquad q = \arg\max_{q} \sum_j c_j \ln q_j .
 
@@ -50,6 +50,7 @@ from noutput.estimate import maximum
 from noutput.estimate.counts import Array, Channel, Counts, check_tally, supported
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class GoodnessOfFit:
 
 
 def goodness_of_fit(
-    mechanism: Channel,
+    mechanism: Channel | AnswerMechanism,
     tally: Tally,
     *,
     replicates: int = 199,
@@ -106,7 +107,7 @@ def goodness_of_fit(
 
     Parameters
     ----------
-    mechanism : TableMechanism, or any mechanism with probabilities of outputs
+    mechanism : TableMechanism, AnswerMechanism, or any with probabilities of outputs
         What should have made the reports.
     tally : Tally
         At least one report.
@@ -127,8 +128,7 @@ def goodness_of_fit(
     0.005
     """
     size = _checks.whole("replicates", replicates, 1, 1 << 20)
-    check_channel(mechanism, "fingerprint", "probabilities", "corners")
-    rows = mechanism.probabilities(mechanism.corners())  # their hull holds all honest causes
+    rows = _rows(mechanism)  # their hull holds all honest causes
     check_tally(mechanism, tally, rows.shape[1])
     counts = Counts.of([tally])
     shares, rows = supported(counts.shares, rows)
@@ -145,6 +145,14 @@ def goodness_of_fit(
         p_value=max(conditional, (1 + larger) / (1 + simulated)),
         replicates=simulated,
     )
+
+
+def _rows(mechanism: Channel | AnswerMechanism) -> Array:
+    """Return the rows whose mixtures are what honest people send."""
+    if isinstance(mechanism, AnswerMechanism):
+        return mechanism.table()
+    check_channel(mechanism, "fingerprint", "probabilities", "corners")
+    return mechanism.probabilities(mechanism.corners())
 
 
 def _count_larger(again: Array, rows: Array, observed: float) -> tuple[int, int]:

@@ -1,0 +1,148 @@
+"""Summaries: everything that is printed, answered as JSON, and drawn about one question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from noutput import _checks
+from noutput.errors import InvalidArgumentError
+from noutput.estimate.choices import DEFAULT_METHOD
+from noutput.estimate.counts import check_table
+from noutput.estimate.summary.answers import AnswerSummary, summarize_answers
+from noutput.estimate.summary.figure import Bar, Figure, Histogram
+from noutput.estimate.summary.numbers import SHARES, Summary, summarize_number
+from noutput.estimate.summary.shown import SUSPICIOUS
+from noutput.mechanisms.answers import AnswerMechanism
+from noutput.questions import Answers, Number, Question
+from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from noutput.mechanisms.table import TableMechanism
+
+__all__ = [
+    "SHARES",
+    "SUSPICIOUS",
+    "AnswerSummary",
+    "Bar",
+    "Figure",
+    "Histogram",
+    "Summary",
+    "summarize",
+]
+
+_BINS = 64
+
+
+@overload
+def summarize(
+    mechanism: AnswerMechanism,
+    data: Tally | ArrayLike,
+    question: Question | None = None,
+    *,
+    level: float = 0.95,
+) -> AnswerSummary: ...
+@overload
+def summarize(
+    mechanism: TableMechanism,
+    data: Tally | ArrayLike,
+    question: Question | None = None,
+    *,
+    bins: int | None = None,
+    level: float = 0.95,
+    people: int | None = None,
+    method: str | None = None,
+) -> Summary: ...
+@overload
+def summarize(
+    mechanism: Any,
+    data: Tally | ArrayLike,
+    question: Question | None = None,
+    *,
+    bins: int | None = None,
+    level: float = 0.95,
+    people: int | None = None,
+    method: str | None = None,
+) -> Summary | AnswerSummary: ...
+def summarize(
+    mechanism: Any,
+    data: Tally | ArrayLike,
+    question: Question | None = None,
+    *,
+    bins: int | None = None,
+    level: float = 0.95,
+    people: int | None = None,
+    method: str | None = None,
+) -> Summary | AnswerSummary:
+    """Summarize the reports on one question: all statistics with their intervals.
+
+    Parameters
+    ----------
+    mechanism : Design, TableMechanism or AnswerMechanism
+        What made the reports. A design knows its question.
+    data : Tally, or array of reports
+        Of at least two reports.
+    question : Number, Scale, Choice or YesNo, optional
+        What was asked; that of the design if not given. Numbers without any are of [-1, 1].
+    bins : int, optional
+        Of numbers: how many bins the distribution has; 64 if not given.
+    level : float
+        The level of every interval on its own.
+    people, method
+        Of numbers: as in `estimate_mean` and `estimate_distribution`.
+
+    Returns
+    -------
+    Summary or AnswerSummary
+        Prints as text, shows a picture in notebooks, and has `plot`, `to_dict` and `to_frame`.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.Number(0, 10, "km"))
+    >>> found.mean.texts, found.reports
+    (('7.00', '6.81', '7.19'), 10000)
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.YesNo())
+    >>> found.bars[0].texts
+    ('70.0%', '68.1%', '71.9%')
+    """
+    if hasattr(mechanism, "mechanism"):
+        question = getattr(mechanism, "question", None) if question is None else question
+        mechanism = mechanism.mechanism
+    if isinstance(mechanism, AnswerMechanism):
+        _refuse(bins=bins, people=people, method=method)
+        if not isinstance(question, Answers):
+            rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
+            raise InvalidArgumentError("question", rule, _kind(question))
+        return summarize_answers(mechanism, _tally(mechanism, data), question, level=level)
+    check_table(mechanism)
+    question = Number(-1.0, 1.0) if question is None else question
+    if not isinstance(question, Number):
+        rule = "be a Number, as the table is for numbers"
+        raise InvalidArgumentError("question", rule, _kind(question))
+    return summarize_number(
+        mechanism,
+        _tally(mechanism, data),
+        question,
+        people=people,
+        bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
+        method=DEFAULT_METHOD if method is None else method,
+        level=level,
+    )
+
+
+def _tally(mechanism: TableMechanism | AnswerMechanism, data: Tally | ArrayLike) -> Tally:
+    return data if isinstance(data, Tally) else Tally.of(mechanism, data)
+
+
+def _refuse(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgumentError(name, "be given for numbers only", value)
+
+
+def _kind(question: object) -> str:
+    return "None" if question is None else type(question).__name__

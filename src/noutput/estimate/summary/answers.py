@@ -1,0 +1,184 @@
+"""Summary of a question with answers: shares, and where there is an order, CDF and quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from noutput.estimate.answers import AnswerEstimate, estimate_answers
+from noutput.estimate.choices import QUARTILES
+from noutput.estimate.summary.figure import Bar, Figure
+from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.questions import Answer, Answers, Scale, YesNo
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.tally import Tally
+
+__all__ = ["AnswerSummary", "summarize_answers"]
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSummary(Shown):
+    """Everything that is shown about the answers of one group of people.
+
+    Parameters
+    ----------
+    question : Scale, Choice or YesNo
+    epsilon : float
+    estimate : AnswerEstimate
+    level : float
+        The level of every interval on its own.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> question = no.Choice("train", "car", label="Way to work")
+    >>> print(no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), question))
+    Way to work: 10,000 reports, epsilon = 1.1
+    <BLANKLINE>
+    train  ██████████▎               30.0%  (28.1% to 31.9%)
+    car    ████████████████████████  70.0%  (68.1% to 71.9%)
+    <BLANKLINE>
+    In brackets: 95% intervals.
+    Forged reports: no sign of them (p = 1). The table has no spare outputs, so only counts that \
+no answers explain are noticed.
+    """
+
+    question: Answers
+    epsilon: float
+    estimate: AnswerEstimate
+    level: float
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return self.estimate.n_reports
+
+    @property
+    def goodness(self) -> float:
+        """How plausible the counts are if nobody forged a report: a p-value."""
+        return self.estimate.goodness.p_value
+
+    @cached_property
+    def shares(self) -> tuple[Figure, ...]:
+        """The share of every answer, unbiased, with its interval."""
+        ends = self.estimate.interval("shares", self.level)
+        return _figures(self.estimate.shares, *ends)
+
+    @cached_property
+    def cdf(self) -> tuple[Figure, ...] | None:
+        """The share of every answer and those before it; None where there is no order."""
+        if not isinstance(self.question, Scale):
+            return None
+        return _figures(self.estimate.cdf, *self.estimate.interval("cdf", self.level))
+
+    @cached_property
+    def shown(self) -> tuple[float, ...]:
+        """The shares as they are drawn: none is negative, and they add up to 1."""
+        return tuple(self.estimate.projected.tolist())
+
+    @cached_property
+    def mean(self) -> Figure | None:
+        """The mean score; None where the answers have no scores."""
+        if self.estimate.mean is None:
+            return None
+        return Figure(self.estimate.mean, *self.estimate.mean_interval(self.level))
+
+    @cached_property
+    def quantiles(self) -> dict[float, tuple[Answer, Answer, Answer]]:
+        """Quartiles by the share of people: the answer and its interval; empty without order."""
+        if not isinstance(self.question, Scale):
+            return {}
+        found = self.estimate
+        return {
+            share: (found.quantile(share), *found.quantile_interval(share, self.level))
+            for share in QUARTILES.values()
+        }
+
+    @property
+    def lines(self) -> dict[str, tuple[str, str, str]]:
+        """The mean score and the quartiles, where there are any."""
+        found = {}
+        if self.mean is not None and not isinstance(self.question, YesNo):
+            found["Mean score"] = self.mean.texts
+        names = dict(zip(self.question.answers, self.question.labels, strict=True))
+        for name, share in QUARTILES.items():
+            if share in self.quantiles:
+                value, low, high = (names[answer] for answer in self.quantiles[share])
+                found[name] = (value, low, high)
+        return found
+
+    @property
+    def bars(self) -> list[Bar]:
+        """One per answer; of yes and no the share of yes alone."""
+        rows = zip(self.question.labels, self.shown, self.shares, strict=True)
+        bars = [Bar(label, share, each.low, each.high) for label, share, each in rows]
+        return bars[1:] if isinstance(self.question, YesNo) else bars
+
+    @property
+    def full_scale(self) -> float | None:
+        """A single bar is drawn on a scale to 100%."""
+        return 1.0 if isinstance(self.question, YesNo) else None
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know about forged reports."""
+        p, spare = self.goodness, self.estimate.spare_outputs
+        if p < SUSPICIOUS:
+            told = f"LIKELY: no honest people would send these counts (p = {p:.2g})"
+        else:
+            told = f"no sign of them (p = {p:.2g})"
+        if not spare:
+            told += ". The table has no spare outputs, so only counts that no answers explain are "
+            told += "noticed."
+        return [f"Forged reports: {told}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON."""
+        mean = self.mean
+        return {
+            "question": self.question.to_document(),
+            "epsilon": self.epsilon,
+            "reports": self.reports,
+            "level": self.level,
+            "answers": self.records(),
+            "mean": None if mean is None else mean.to_dict(),
+            "quartiles": [
+                {"share": share, "value": value, "interval": [low, high]}
+                for share, (value, low, high) in self.quantiles.items()
+            ],
+            "forged_reports": {
+                "p_value": self.goodness,
+                "spare_outputs": self.estimate.spare_outputs,
+            },
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row per answer: unbiased share, interval, and the share that is drawn."""
+        asked = self.question
+        rows: list[dict[str, Any]] = [
+            {"answer": answer, "label": label, "share": each.value}
+            | {"low": each.low, "high": each.high, "shown": shown}
+            for answer, label, each, shown in zip(
+                asked.answers, asked.labels, self.shares, self.shown, strict=True
+            )
+        ]
+        for row, each in zip(rows, self.cdf or (), strict=False):
+            row |= {"cdf": each.value, "cdf_low": each.low, "cdf_high": each.high}
+        return rows
+
+
+def summarize_answers(
+    mechanism: AnswerMechanism, tally: Tally, question: Answers, *, level: float = 0.95
+) -> AnswerSummary:
+    """Estimate what people answered, with intervals."""
+    found = estimate_answers(mechanism, tally, question, level=level)
+    return AnswerSummary(question, mechanism.epsilon, found, level)
+
+
+def _figures(values: Any, low: Any, high: Any) -> tuple[Figure, ...]:
+    rows = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return tuple(Figure(*row) for row in rows)

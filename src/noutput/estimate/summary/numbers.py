@@ -1,0 +1,272 @@
+"""Summary of a number: mean, variance, quantiles and distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noutput import _checks
+from noutput._numbers import show, tick_labels
+from noutput.estimate import histograms
+from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
+from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+from noutput.estimate.mean import MeanEstimate, estimate_mean
+from noutput.estimate.resample import ends
+from noutput.estimate.summary.figure import Bar, Figure, Histogram
+from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.interval import Interval
+
+if TYPE_CHECKING:
+    from noutput.estimate.counts import Array
+    from noutput.mechanisms.table import TableMechanism
+    from noutput.questions import Number
+    from noutput.tally import Tally
+
+__all__ = ["SHARES", "Summary", "summarize_number"]
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_DRAWS = 200
+_JOINED = 4  # bins of the distribution in one of the coarse histogram
+
+
+@dataclass(frozen=True, eq=False)
+class Summary(Shown):
+    """Everything that is shown about the numbers of one group of people.
+
+    Parameters
+    ----------
+    question : Number
+    epsilon : float
+    mean_estimate : MeanEstimate
+    distribution : DistributionEstimate
+    level : float
+        The level of every interval on its own.
+    mean, variance : Figure
+    quantiles : mapping of float to Figure
+        By the share of people below, one per share of `SHARES`.
+    fine, coarse : Histogram
+        The bins of the distribution, and those with four neighbors as one where their number
+        allows it: what wider bins hold is known better.
+    """
+
+    question: Number
+    epsilon: float
+    mean_estimate: MeanEstimate
+    distribution: DistributionEstimate
+    level: float
+    mean: Figure
+    variance: Figure
+    quantiles: Mapping[float, Figure]
+    fine: Histogram
+    coarse: Histogram
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return self.mean_estimate.n_reports
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """All figures by the names that people know."""
+        return {
+            "Mean": self.mean,
+            "Variance": self.variance,
+            "Standard deviation": self.standard_deviation,
+            **{name: self.quantiles[share] for name, share in QUARTILES.items()},
+        }
+
+    @property
+    def standard_deviation(self) -> Figure:
+        """The square root of the variance and of the ends of its interval."""
+        found = self.variance
+        return Figure(found.value**0.5, found.low**0.5, found.high**0.5)
+
+    @property
+    def goodness(self) -> float:
+        """How plausible the counts are if nobody forged a report: a p-value."""
+        return self.distribution.p_value
+
+    @property
+    def forged(self) -> int:
+        """One in a hundred reports, at least one."""
+        return max(1, self.mean_estimate.n_reports // 100)
+
+    @property
+    def forgery(self) -> float:
+        """How far the mean can have been moved if so many reports are forged."""
+        return self.mean_estimate.poisoning_bound(self.forged)
+
+    @property
+    def forged_text(self) -> str:
+        """What the test for forged reports says."""
+        p = self.goodness
+        if p < SUSPICIOUS:
+            return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
+        some = "1%" if self.forged > 1 else "one forged report"
+        return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(self.forgery)}"
+
+    @property
+    def bias_text(self) -> str:
+        """A note on the bias of the mean; empty where its estimate is unbiased."""
+        bias = self.mean_estimate.bias_bound
+        if not bias:
+            return ""
+        return (
+            "Note: the mean's estimate is nearly unbiased: on average it is off by at most "
+            f"{show(bias)}, whatever the values are. Its interval allows for that."
+        )
+
+    @property
+    def lines(self) -> dict[str, tuple[str, str, str]]:
+        """Mean, standard deviation and quartiles, in the unit of the question."""
+        unit = f" {self.question.unit}" if self.question.unit else ""
+        found = {name: each.texts for name, each in self.figures.items() if name != "Variance"}
+        return {name: (value, low, high + unit) for name, (value, low, high) in found.items()}
+
+    @property
+    def bars(self) -> list[Bar]:
+        """The coarse histogram."""
+        shown = self.coarse
+        texts = tick_labels(shown.edges)
+        ends = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return [
+            Bar(*row)
+            for row in zip(ends, shown.probabilities, shown.lower, shown.upper, strict=True)
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know about forged reports, and about the bias of the mean."""
+        notes = [f"Forged reports: {self.forged_text}", self.bias_text]
+        return [note for note in notes if note]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON."""
+        mean, distribution = self.mean_estimate, self.distribution
+        return {
+            "question": self.question.to_document(),
+            "epsilon": self.epsilon,
+            "reports": mean.n_reports,
+            "lower": distribution.bounds.lower,
+            "upper": distribution.bounds.upper,
+            "level": self.level,
+            "mean": {
+                **self.mean.to_dict(),
+                "standard_error": mean.standard_error,
+                "method": mean.method,
+                "bias_bound": mean.bias_bound,
+                "guaranteed_interval": list(mean.interval(self.level, kind="guaranteed")),
+                "respondents_interval": list(mean.interval(self.level, of="respondents")),
+            },
+            "variance": self.variance.to_dict(),
+            "standard_deviation": self.standard_deviation.to_dict(),
+            "quartiles": [
+                {"share": share, **self.quantiles[share].to_dict()} for share in QUARTILES.values()
+            ],
+            "distribution": {
+                "method": distribution.method,
+                "converged": distribution.converged,
+                "edges": self.fine.edges,
+                "probabilities": self.fine.probabilities,
+            },
+            "forged_reports": {
+                "p_value": self.goodness,
+                "one_percent_moves_mean": self.forgery,
+            },
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row per statistic."""
+        named = self.figures.items()
+        return [
+            {"statistic": name.lower(), "value": each.value, "low": each.low, "high": each.high}
+            for name, each in named
+        ]
+
+
+def summarize_number(
+    mechanism: TableMechanism,
+    tally: Tally,
+    question: Number,
+    *,
+    people: int | None = None,
+    bins: int = 64,
+    method: str = DEFAULT_METHOD,
+    level: float = 0.95,
+) -> Summary:
+    """Estimate mean, variance, quantiles and distribution, with intervals.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism
+    tally : Tally
+        Of at least two reports.
+    question : Number
+        Its bounds are the units of all numbers.
+    people : int, optional
+        As in `estimate_mean`.
+    bins, method
+        As in `estimate_distribution`. Under gp the intervals are credible, else bootstrapped.
+    level : float
+
+    Notes
+    -----
+    All intervals but the mean's are of the same 200 draws from a fixed seed: equal counts give
+    equal numbers.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> found = summarize_number(m, tally, no.Number(0, 10), bins=8)
+    >>> found.mean.texts, found.quantiles[0.5].low < found.quantiles[0.5].high
+    (('7.00', '6.81', '7.19'), True)
+    >>> len(found.fine.probabilities), found.coarse.edges
+    (8, [0.0, 5.0, 10.0])
+    """
+    _checks.inner_share("level", level)
+    bounds = Interval(question.lower, question.upper)
+    mean = estimate_mean(mechanism, tally, bounds, people=people)
+    found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
+    draws = found.draws(_DRAWS, np.random.default_rng(0))
+    edges, shares = found.edges, np.array(SHARES)
+
+    def estimated(
+        statistic: Callable[[Array], Array], least: float, most: float
+    ) -> tuple[Array, Array, Array]:
+        values = statistic(found.probabilities[None, :])[0]
+        center = None if method == "gp" else values
+        return values, *ends(statistic(draws), level, center, least, most)
+
+    def histogram(width: int) -> Histogram:
+        joined = estimated(lambda rows: _join(rows, width), 0.0, 1.0)
+        return Histogram(edges[::width].tolist(), *(column.tolist() for column in joined))
+
+    variance = estimated(lambda rows: histograms.variances(rows, edges), 0.0, bounds.half_width**2)
+    values, low, high = estimated(
+        lambda rows: histograms.quantiles(rows, edges, shares), bounds.lower, bounds.upper
+    )
+    rows = zip(values.tolist(), np.sort(low).tolist(), np.sort(high).tolist(), strict=True)
+    return Summary(
+        question=question,
+        epsilon=mechanism.epsilon,
+        mean_estimate=mean,
+        distribution=found,
+        level=level,
+        mean=Figure(mean.value, *mean.interval(level)),
+        variance=Figure(*map(float, variance)),
+        quantiles={share: Figure(*row) for share, row in zip(SHARES, rows, strict=True)},
+        fine=histogram(1),
+        coarse=histogram(_JOINED if bins % _JOINED == 0 else 1),
+    )
+
+
+def _join(rows: Array, width: int) -> Array:
+    """Return rows of histograms with so many neighboring bins as one."""
+    result: Array = rows.reshape(len(rows), -1, width).sum(axis=2)
+    return result

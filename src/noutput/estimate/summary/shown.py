@@ -1,0 +1,113 @@
+"""What all summaries can do: print, draw and export what they hold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from noutput.estimate.summary import drawing, frame, page, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from noutput.estimate.summary.figure import Bar
+    from noutput.questions import Question
+
+__all__ = ["SUSPICIOUS", "Shown"]
+
+SUSPICIOUS = 0.05  # a p-value below it is told to people
+
+
+class Shown(ABC):
+    """A summary of the reports on one question.
+
+    Its `lines`, `bars` and `notes` are all that text, pages and pictures are made of.
+    """
+
+    question: Question
+    epsilon: float
+    level: float
+
+    @property
+    @abstractmethod
+    def reports(self) -> int:
+        """How many reports were counted."""
+
+    @property
+    @abstractmethod
+    def goodness(self) -> float:
+        """How plausible the counts are if nobody forged a report: a p-value."""
+
+    @property
+    @abstractmethod
+    def lines(self) -> Mapping[str, tuple[str, str, str]]:
+        """Statistics by the names that people know: value and ends of the interval, as texts."""
+
+    @property
+    @abstractmethod
+    def bars(self) -> Sequence[Bar]:
+        """What is drawn: one bar per answer, or per bin."""
+
+    @property
+    @abstractmethod
+    def notes(self) -> Sequence[str]:
+        """Sentences for the reader, the one on forged reports first."""
+
+    @property
+    def full_scale(self) -> float | None:
+        """The share that fills a picture; the largest that there is if None."""
+        return None
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of `to_frame`."""
+
+    @property
+    def heading(self) -> str:
+        """The question's title, and how many people answered under which epsilon."""
+        title = f"{self.question.title}: " if self.question.title else ""
+        count = f"{self.reports:,} report{'s' if self.reports != 1 else ''}"
+        return f"{title}{count}, epsilon = {self.epsilon:g}"
+
+    def __str__(self) -> str:
+        return text.summary_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the summary as notebooks show it: a picture and a small table."""
+        return page.summary_page(self)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the bars with their intervals by matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return drawing.draw(self, axes)
+
+    def to_frame(self, package: str | None = None) -> Any:
+        """Return one row per answer, or per statistic of a number, as a data frame.
+
+        Parameters
+        ----------
+        package : {"pandas", "polars"}, optional
+            By default pandas if it is installed, otherwise Polars.
+
+        Raises
+        ------
+        MissingExtraError
+            If it is not installed.
+        """
+        return frame.data_frame(self.records(), package)
