@@ -218,11 +218,13 @@ def test_a_list_of_answers_is_a_question() -> None:
     assert question_from_answers(range(11)) == Scale(*range(11))
     assert question_from_answers(np.arange(3)) == Scale(0, 1, 2)
     assert question_from_answers(("train", "car")) == Choice("train", "car")
-    assert question_from_answers([False, True]) == question_from_answers([True, False]) == YesNo()
+    assert question_from_answers([False, True]) == YesNo()
     assert len(question_from_answers(range(MAX_ANSWERS)).answers) == MAX_ANSWERS
 
 
-@pytest.mark.parametrize("answers", [5, "abc", None, {1, 2}, [1, "a"], [True, 2], [], [True, True]])
+@pytest.mark.parametrize(
+    "answers", [5, "abc", None, {1, 2}, [1, "a"], [True, 2], [], [True, False]]
+)
 def test_what_is_no_list_of_answers_is_refused(answers: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="answers"):
         question_from_answers(answers)

@@ -90,6 +90,13 @@ class Question:
         parts = {name: getattr(self, name) for name in _COMMON}
         return {name: value for name, value in parts.items() if value not in ("", None)}
 
+    def encode(self, value: object) -> float:
+        """Return what the question's table takes: a number of [-1, 1], or the place of an answer.
+
+        An error never repeats the value, because it is private.
+        """
+        raise NotImplementedError
+
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON writes it; `question_from_document` reads it."""
         raise NotImplementedError
@@ -427,14 +434,15 @@ def question_from_answers(answers: object) -> Answers:
     >>> question_from_answers([1, 2, 3, 4, 5]).kind, question_from_answers(["a", "b"]).kind
     ('scale', 'choice')
     """
-    if hasattr(answers, "tolist"):  # arrays
+    if hasattr(answers, "tolist"):  # an array
         answers = answers.tolist()
     if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
-        rule = "be a list of numbers, which increase, or of texts"
-        raise InvalidArgumentError("answers", rule, answers)
-    kinds = {type(answer) for answer in answers}
-    if kinds == {bool} and sorted(answers) == [False, True]:
-        return YesNo()
+        raise InvalidArgumentError("answers", "be a list of numbers or of texts", answers)
+    kinds = set(map(type, answers))
+    if kinds == {bool}:
+        if list(answers) == [False, True]:
+            return YesNo()
+        raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
     return Choice(*answers) if kinds == {str} else Scale(*answers)
 
 

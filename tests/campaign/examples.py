@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
-from noutput.campaign import Attribute, Campaign, CertifiedTable
+from typing import Any
+
+from noutput.campaign import (
+    AnswerTable,
+    Campaign,
+    CertifiedTable,
+    Choice,
+    Number,
+    Scale,
+    YesNo,
+)
+from noutput.mechanisms import exact
 from tests.tables import window_table
 
 SHAPES = [(0.5, 2, 2, 0.5), (1.0, 3, 3, 0.4), (2.0, 5, 4, 0.3), (4.0, 8, 5, 0.2), (7.5, 16, 9, 0.1)]
@@ -21,12 +33,13 @@ def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # 
     return Campaign(
         id=id,
         title="Commute",
-        question="How many minutes was your way to work?",
-        attributes=(Attribute("commute", "minutes", 0, 180),),
-        table=example_table((epsilon, 3, 3, 0.4)),
+        text="How many minutes was your way to work?",
+        questions=(Number(0, 180, "minutes", name="commute"),),
+        tables=(example_table((epsilon, 3, 3, 0.4)),),
         opens=OPENS,
         closes=CLOSES,
-        goal="mean",
+        objectives=("mean",),
+        version=1,
     )
 
 
@@ -35,17 +48,18 @@ def salary_campaign() -> Campaign:
     return Campaign(
         id="salaire-2026",
         title="Salaire \u2013 \u6708\u7d66 \U0001f4b6",
-        question='Combien gagnez-vous, "\u00e0 peu pr\u00e8s" ?',
-        attributes=(
-            Attribute("salary", "\u20ac", 0.1, 25_000.7),
-            Attribute("age", "", -0.0, 120),
-            Attribute("change_2", "%", -1e-3, 1e300),
+        text='Combien gagnez-vous, "\u00e0 peu pr\u00e8s" ?',
+        questions=(
+            Number(0.1, 25_000.7, "\u20ac", name="salary"),
+            Number(-0.0, 120, name="age"),
+            Number(-1e-3, 1e300, "%", name="change_2"),
         ),
-        table=example_table(SHAPES[4]),
+        tables=(example_table(SHAPES[4]),) * 3,
         opens=OPENS,
         closes=CLOSES,
         public=True,
-        goal="distribution",
+        objectives=("distribution",) * 3,
+        version=1,
     )
 
 
@@ -54,12 +68,75 @@ def balanced_campaign() -> Campaign:
     return Campaign(
         id="balanced",
         title="Balanced",
-        question="How many minutes was your way to work, and home?",
-        attributes=(Attribute("there", "minutes", 0, 180), Attribute("back", "minutes", 0, 180)),
-        table=example_table((1.0, 128, 128, 0.4)),
+        text="How many minutes was your way to work, and home?",
+        questions=(
+            Number(0, 180, "minutes", name="there"),
+            Number(0, 180, "minutes", name="back"),
+        ),
+        tables=(example_table((1.0, 128, 128, 0.4)),) * 2,
         opens=OPENS,
         closes=CLOSES,
+        version=1,
     )
+
+
+def answer_table(epsilon: float, n_answers: int, parts: int = 1) -> AnswerTable:
+    """Return direct encoding whose every output is split into `parts` that are drawn alike."""
+    least = math.ceil(exact.SCALE / (math.exp(epsilon) + n_answers - 1) / parts) * parts
+    most = exact.SCALE - (n_answers - 1) * least
+    wide = [[most if i == j else least for i in range(n_answers)] for j in range(n_answers)]
+    return AnswerTable(
+        epsilon, tuple(tuple(w // parts for w in row for _ in range(parts)) for row in wide)
+    )
+
+
+def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A002
+    """Return a campaign of version 2 with all kinds of questions, two with their own epsilon."""
+    stars = answer_table(1.0, 5)
+    parts: dict[str, Any] = {
+        "title": "Enqu\u00eate \u2013 \u8abf\u67fb \U0001f689",
+        "text": "How was your way to work?",
+        "questions": (
+            Number(0, 180, "minutes", name="commute", text="How long did it take?"),
+            Scale(1, 2, 3, 4, 5, name="stars", label="Comfort"),
+            Scale("under 30", "30 to 59", "60+", scores=(22, 45, 68), name="age", epsilon=0.5),
+            Choice("train", "car", "v\u00e9lo", "other", name="means", epsilon=2),
+            YesNo(name="late", label="Late", text="Were you late?"),
+            Scale(0.5, 1, 1.5, 2, 1e3, name="kilometers"),
+        ),
+        "tables": (
+            example_table(SHAPES[1]), stars, answer_table(0.5, 3, 2), answer_table(2.0, 4, 8),
+            answer_table(1.0, 2), stars,
+        ),
+        "opens": OPENS,
+        "closes": CLOSES,
+    }  # fmt: skip
+    return Campaign(id=id, **(parts | changes))
+
+
+def late_campaign(id: str = "late", epsilon: float = 1.0) -> Campaign:  # noqa: A002
+    """Return a campaign of version 2 with one yes/no question."""
+    return Campaign(
+        id=id,
+        title="Late",
+        text="Were you late?",
+        questions=(YesNo(name="late"),),
+        tables=(answer_table(epsilon, 2),),
+        opens=OPENS,
+        closes=CLOSES,
+        public=True,
+    )
+
+
+def newer_campaigns() -> list[Campaign]:
+    """Return campaigns of version 2 that ask one question, or all."""
+    commute = Number(0, 180, "minutes", name="commute")
+    return [
+        survey_campaign(),
+        survey_campaign("survey-all", ask="all", objectives=("mean", *("balanced",) * 5)),
+        late_campaign(),
+        survey_campaign("commute", questions=(commute,), tables=(example_table(SHAPES[4]),)),
+    ]
 
 
 def example_campaigns() -> list[Campaign]:

@@ -233,7 +233,7 @@ def test_arguments_that_do_not_fit(five_outputs: TableMechanism) -> None:
         ({"mechanism": FIVE, "question": {"y": STARS}}, r"question must name columns of \['x'\]"),
         ({"mechanism": FIVE, "question": {}}, "question must have an entry for every column"),
         ({"mechanism": FIVE, "question": "stars"}, "question must be a Number, a Scale"),
-        ({"mechanism": FIVE, "answers": 5}, "answers must be a list of numbers"),
+        ({"mechanism": FIVE, "answers": 5}, "answers must be a list of numbers or of texts"),
         ({"mechanism": FIVE, "question": STARS, "other": "9"}, "other must be one of"),
         ({"mechanism": FIVE, "question": STARS, "clip": True}, "clip must be False"),
         (

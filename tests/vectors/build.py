@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from noutput.campaign import Campaign, CertifiedTable, Report
+from noutput.campaign import Campaign, CertifiedTable, Number, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.mechanisms import exact
@@ -24,6 +24,7 @@ from tests.campaign.examples import (
 )
 from tests.campaign.mutations import lying_pairs, malformed_tables
 from tests.campaign.spellings import spellings
+from tests.vectors import newer
 
 FOLDER = Path(__file__).parent
 Document = dict[str, Any]
@@ -99,24 +100,26 @@ def changed_campaigns(base: Campaign) -> list[Document]:
 def units(rng: random.Random) -> list[Document]:
     result: list[Document] = []
     for campaign in example_campaigns():
-        for each in campaign.attributes:
+        for each in campaign.questions:
+            assert isinstance(each, Number)
             bounds = {"lower": each.lower, "upper": each.upper}
             inside = [rng.uniform(each.lower, each.upper) for _ in range(6)]
             values = (each.lower, each.upper, 42, -1e9, 1e301, 0.1, *inside)
-            result += [{**bounds, "value": value, "x": each.to_unit(value)} for value in values]
+            result += [{**bounds, "value": value, "x": each.encode(value)} for value in values]
     return result
 
 
 def wire_vectors(campaign: Campaign) -> Document:
-    """Return reports on all attributes with small and large outputs, and their encodings."""
-    names = list(campaign.attribute_indexes)
-    outputs = campaign.table.n_outputs
+    """Return reports on all questions with small and large outputs, and their encodings."""
+    names = list(campaign.question_indexes)
+    outputs = campaign.tables[0].n_outputs
     reports = [
         Report(
             campaign.fingerprint,
             names[i % len(names)],
             (5 * i * (outputs // 16)) % outputs,
             id=f"{(7 * i + 3) << 90:032x}",
+            version=1,
         )
         for i in range(5)
     ]
@@ -126,7 +129,7 @@ def wire_vectors(campaign: Campaign) -> Document:
         {"type": PACKED_TYPE, "reports": 5, "body": encode_packed(campaign, reports).hex()},
     ]
     entries = [
-        {"campaign": r.campaign, "attribute": r.attribute, "output": r.output, "id": r.id}
+        {"campaign": r.campaign, "attribute": r.question, "output": r.output, "id": r.id}
         for r in reports
     ]
     return {"campaign": json.loads(campaign.to_json()), "reports": entries, "bodies": bodies}
@@ -135,7 +138,8 @@ def wire_vectors(campaign: Campaign) -> Document:
 def balanced_vectors(rng: random.Random) -> Document:
     """Return a campaign of the default size, draws of its table, and reports on the wire."""
     campaign = balanced_campaign()
-    table = campaign.table
+    (table, _) = campaign.tables
+    assert isinstance(table, CertifiedTable)
     cases = [
         {"x": x, "word": f"{word:016x}", "output": table.draw(x, word)}
         for x in (-1.0, 1.0, 0.0, *rng.sample(table.knots, 5), *(rng.uniform(-1, 1) for _ in "123"))
@@ -168,6 +172,7 @@ def main() -> None:
     write("wire.json", wire_vectors(campaigns[1]))
     write("documents.json", {"documents": spellings(campaigns[0])})
     write("balanced.json", balanced_vectors(rng))
+    newer.main(write)
 
 
 if __name__ == "__main__":

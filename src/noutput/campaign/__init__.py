@@ -9,28 +9,34 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from noutput.campaign.attribute import Attribute
 from noutput.campaign.campaign import Campaign
-from noutput.campaign.client import Client, draw_report
+from noutput.campaign.client import Client, draw_report, draw_reports
 from noutput.campaign.ledger import Ledger
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
+from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.certified import CertifiedTable
+from noutput.questions import Choice, Number, Scale, YesNo
 
 if TYPE_CHECKING:
     from noutput.campaign.delivery import Receipt, Route, fetch_campaign, send_batch, send_report
 
 __all__ = [
-    "Attribute",
+    "AnswerTable",
     "Campaign",
     "CertifiedTable",
+    "Choice",
     "Client",
     "Ledger",
+    "Number",
     "Policy",
     "Receipt",
     "Report",
     "Route",
+    "Scale",
+    "YesNo",
     "draw_report",
+    "draw_reports",
     "fetch_campaign",
     "send_batch",
     "send_report",

@@ -6,18 +6,22 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
 from noutput.campaign.text import format_instant
-from noutput.errors import InvalidArgumentError, PrivacyError
+from noutput.errors import InvalidArgumentError, PolicyError, PrivacyError
+from noutput.mechanisms.answer_table import AnswerTable
 
 if TYPE_CHECKING:
-    from noutput.campaign.campaign import Campaign
+    from noutput.campaign.campaign import Campaign, Table
     from noutput.campaign.ledger import Ledger
 
-__all__ = ["Client", "draw_report"]
+__all__ = ["Client", "draw_report", "draw_reports"]
+
+
+Values: TypeAlias = float | str | Mapping[str, float | str]
 
 
 class Client:
@@ -37,8 +41,10 @@ class Client:
     Raises
     ------
     PrivacyError
-        If the table may lose more privacy than the policy allows for one report, as decided in
+        If a table may lose more privacy than the policy allows for one campaign, as decided in
         whole numbers; what the campaign claims does not matter.
+    PolicyError
+        If the campaign asks all of its questions, and their tables together may lose more.
 
     Guarantees
     ----------
@@ -52,19 +58,17 @@ class Client:
 
     Examples
     --------
-    >>> from noutput.campaign import Attribute, Campaign, CertifiedTable, Ledger
-    >>> quarter = 1 << 30
-    >>> rows = ((3 * quarter, quarter), (quarter, 3 * quarter))
+    >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
-    ...     id="commute", title="Commute", question="How long was your way to work?",
-    ...     attributes=(Attribute("commute", "minutes", 0, 180),),
-    ...     table=CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows),
+    ...     id="commute", title="Commute", text="How was your way to work?",
+    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
-    >>> report = client.report(42)
-    >>> client.report(97) == report
-    True
+    >>> report = client.report("yes")
+    >>> client.report("no") == report, client.reports("yes") == [report]
+    (True, True)
     """
 
     def __init__(
@@ -79,26 +83,39 @@ class Client:
         self._ledger = ledger
         self._policy = Policy() if policy is None else policy
         self._clock = clock
-        try:
-            campaign.table.certify(self._policy.epsilon)
-        except PrivacyError as error:
-            raise _above_policy(campaign, self._policy, error) from None
+        _check_policy(campaign, self._policy)
 
-    def report(self, values: float | Mapping[str, float]) -> Report:
-        """Return the person's report: a new one, or the one that was made before.
+    def report(self, values: Values) -> Report:
+        """Return the person's report on a campaign that asks one question; see `reports`."""
+        if self._campaign.ask != "one":
+            del values
+            rule = "ask one question: reports() returns what it asks for"
+            raise InvalidArgumentError("campaign", rule, self._campaign.ask)
+        (report,) = self.reports(values)
+        return report
+
+    def reports(self, values: Values) -> list[Report]:
+        """Return the person's reports: new ones, or those that were made before.
 
         Parameters
         ----------
-        values : number, or mapping of names to numbers
-            The value of every attribute in its own unit; a number where the campaign has one
-            attribute. Values outside the bounds are moved to the nearer bound.
+        values : answer, or mapping of names to answers
+            The answer to every question; without its name where the campaign has one question.
+            Numbers are in their own unit, and outside of the bounds they are moved to the
+            nearer bound; other answers are given by themselves or by their labels.
+
+        Returns
+        -------
+        list of Report
+            One report, on a question drawn at random; or one per question, in their order, where
+            the campaign asks all of them.
 
         Raises
         ------
         PolicyError
-            If a new report would exceed the policy's total.
+            If new reports would exceed the policy's total.
         InvalidArgumentError
-            If a value is missing or not a finite number, or the campaign is not open.
+            If a value is missing or no answer, or the campaign is not open.
         """
         try:
             return self._answer(values)
@@ -107,11 +124,11 @@ class Client:
         del values
         raise failure
 
-    def _answer(self, values: float | Mapping[str, float]) -> Report:
+    def _answer(self, values: Values) -> list[Report]:
         campaign = self._campaign
-        units = _units(campaign, values)
+        inputs = _inputs(campaign, values)
         stored = self._ledger.find(campaign.fingerprint)
-        if stored is not None:
+        if stored:
             return stored
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
@@ -121,45 +138,80 @@ class Client:
             raise InvalidArgumentError("now", rule, format_instant(moment))
         cost = self._policy.cost(campaign.epsilon)
         return self._ledger.remember(
-            campaign.fingerprint, cost, self._policy, now, lambda: _draw(campaign, units)
+            campaign.fingerprint, cost, self._policy, now, lambda: _draw(campaign, inputs)
         )
 
 
-def draw_report(campaign: Campaign, values: float | Mapping[str, float]) -> Report:
-    r"""Draw one report that nothing remembers: for simulated people.
-
-    Guarantees
-    ----------
-    The report satisfies :math:`\epsilon`-local differential privacy with the campaign's
-    `epsilon`. Another call gives another report, and the losses add up.
+def draw_report(campaign: Campaign, values: Values) -> Report:
+    """Draw the report of a simulated person, where the campaign asks one question.
 
     Examples
     --------
-    >>> from noutput.campaign import Attribute, Campaign, CertifiedTable
+    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
-    ...     id="commute", title="Commute", question="How long was your way to work?",
-    ...     attributes=(Attribute("commute", "minutes", 0, 180),),
-    ...     table=CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows),
+    ...     id="commute", title="Commute", text="How was your way to work?",
+    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
-    >>> draw_report(campaign, 42).output in (0, 1)
+    >>> draw_report(campaign, "yes").output in (0, 1)
     True
     """
+    if campaign.ask != "one":
+        del values
+        rule = "ask one question: draw_reports() returns what it asks for"
+        raise InvalidArgumentError("campaign", rule, campaign.ask)
+    (report,) = draw_reports(campaign, values)
+    return report
+
+
+def draw_reports(campaign: Campaign, values: Values) -> list[Report]:
+    r"""Draw reports that nothing remembers: for simulated people.
+
+    Guarantees
+    ----------
+    The reports satisfy :math:`\epsilon`-local differential privacy with the campaign's
+    `epsilon`. Another call gives other reports, and the losses add up.
+
+    Examples
+    --------
+    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", text="How was your way to work?", ask="all",
+    ...     questions=(YesNo(name="late"), YesNo(name="by_train")),
+    ...     tables=(AnswerTable(1.1, rows), AnswerTable(1.1, rows)),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+    ... )
+    >>> [report.question for report in draw_reports(campaign, {"late": "no", "by_train": True})]
+    ['late', 'by_train']
+    """
     try:
-        return _draw(campaign, _units(campaign, values))
+        return _draw(campaign, _inputs(campaign, values))
     except Exception as error:  # noqa: BLE001 (frames of any error hold the value)
         failure = _without_frames(error)
     del values
     raise failure
 
 
-def _above_policy(campaign: Campaign, policy: Policy, error: PrivacyError) -> PrivacyError:
+def _check_policy(campaign: Campaign, policy: Policy) -> None:
     asked, allowed = (repr(x).removesuffix(".0") for x in (campaign.epsilon, policy.epsilon))
-    message = f"the campaign asks for epsilon {asked}, and the policy allows {allowed} per report"
-    return PrivacyError(
-        error.output, error.likely, error.unlikely, error.weights, policy.epsilon, message
-    )
+    if campaign.ask == "all" and len(campaign.tables) > 1:
+        if not policy.allows([table.privacy_loss() for table in campaign.tables]):
+            raise PolicyError(
+                f"the campaign asks all questions, for epsilon {asked} together, and the policy "
+                f"allows {allowed} per campaign"
+            )
+        return
+    for table in dict.fromkeys(campaign.tables):
+        try:
+            table.certify(policy.epsilon)
+        except PrivacyError as error:
+            message = (
+                f"the campaign asks for epsilon {asked}, and the policy allows {allowed} per report"
+            )
+            parts = (error.output, error.likely, error.unlikely, error.weights)
+            raise PrivacyError(*parts, policy.epsilon, message) from None
 
 
 def _without_frames(error: Exception) -> Exception:
@@ -174,15 +226,24 @@ def _without_frames(error: Exception) -> Exception:
     return error
 
 
-def _draw(campaign: Campaign, units: list[float]) -> Report:
-    place = secrets.randbelow(len(units))
-    output = campaign.table.privatize(units[place])
-    return Report(campaign.fingerprint, campaign.attributes[place].name, output)
+def _draw(campaign: Campaign, inputs: list[float]) -> list[Report]:
+    places = [secrets.randbelow(len(inputs))] if campaign.ask == "one" else range(len(inputs))
+    return [_draw_one(campaign, place, inputs[place]) for place in places]
 
 
-def _units(campaign: Campaign, values: float | Mapping[str, float]) -> list[float]:
-    """Return every value in [-1, 1]; messages name attributes, never values."""
-    names = [attribute.name for attribute in campaign.attributes]
+def _draw_one(campaign: Campaign, place: int, x: float) -> Report:
+    output = _output(campaign.tables[place], x)
+    name = campaign.questions[place].name
+    return Report(campaign.fingerprint, name, output, version=campaign.version)
+
+
+def _output(table: Table, x: float) -> int:
+    return table.privatize(int(x)) if isinstance(table, AnswerTable) else table.privatize(x)
+
+
+def _inputs(campaign: Campaign, values: Values) -> list[float]:
+    """Return what the tables take, for every question; messages name questions, never values."""
+    names = [question.name for question in campaign.questions]
     if not isinstance(values, Mapping):
         if len(names) > 1:
             rule = f"be a mapping with the names {names}"
@@ -190,4 +251,4 @@ def _units(campaign: Campaign, values: float | Mapping[str, float]) -> list[floa
         values = {names[0]: values}
     if set(values) != set(names):
         raise InvalidArgumentError("values", f"have the names {names}", list(values))
-    return [attribute.to_unit(values[attribute.name]) for attribute in campaign.attributes]
+    return [question.encode(values[question.name]) for question in campaign.questions]

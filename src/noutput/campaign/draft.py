@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
-from noutput.campaign.attribute import Attribute
-from noutput.campaign.campaign import Campaign
+from noutput.campaign.campaign import OBJECTIVES, Campaign
+from noutput.campaign.draft_question import bare, read_question
+from noutput.campaign.keys import check_keys
 from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
-    from noutput.mechanisms.certified import CertifiedTable
+    from noutput.campaign.campaign import Table
 
 __all__ = ["CampaignDraft"]
 
-_NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
-_OPTIONAL = ("public", "goal", "table")
+_NEEDED = ("id", "title", "text", "epsilon", "opens", "closes", "questions")
+_OPTIONAL = ("public", "ask", "table")
+_OLD_NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
+_OLD_OPTIONAL = ("public", "goal", "table")
 _ATTRIBUTE_NEEDED = ("name", "lower", "upper")
 _TABLE = ("outputs", "objective", "method")
 _OBJECTIVES = {"balanced": "balanced", "mean": "worst", "distribution": "distribution"}
@@ -29,75 +32,129 @@ _PAPER_METHODS = ("numerical", "analytical")
 
 @dataclass(frozen=True, slots=True)
 class CampaignDraft:
-    """All of a campaign but its table, and what the table is to be designed for.
+    """All of a campaign but its tables, and what the tables are to be designed for.
 
     Parameters
     ----------
     parts : dict
-        The arguments of `Campaign`, without its table.
-    design : dict
-        The arguments of `noutput.design`: `epsilon`, and what the file says of the others.
+        The arguments of `Campaign`, without its tables.
+    designs : tuple of dict
+        One per question: the arguments of `noutput.design` for its table. Questions with equal
+        arguments share a table. The argument `question` is given for answers only: the table of
+        a number does not depend on its bounds.
 
     Examples
     --------
     >>> draft = CampaignDraft.from_toml('''
     ... id = "commute"
     ... title = "Commute"
-    ... question = "How many minutes was your way to work?"
+    ... text = "How was your way to work?"
     ... epsilon = 1.0
     ... opens = 2026-03-01T00:00:00Z
     ... closes = 2026-04-01T00:00:00Z
     ...
-    ... [[attributes]]
-    ... name = "commute"
-    ... unit = "minutes"
+    ... [[questions]]
+    ... name = "minutes"
     ... lower = 0
     ... upper = 180
     ...
-    ... [table]
-    ... outputs = 32
+    ... [[questions]]
+    ... name = "comfort"
+    ... text = "How comfortable was it?"
+    ... values = "0..10"
+    ... epsilon = 0.5
     ... ''')
-    >>> draft.design, draft.parts["goal"]
-    ({'epsilon': 1.0, 'objective': 'balanced', 'n_outputs': 32}, 'balanced')
+    >>> draft.designs[0]
+    {'epsilon': 1.0, 'objective': 'balanced'}
+    >>> draft.designs[1]["epsilon"], draft.designs[1]["objective"], draft.parts["objectives"]
+    (0.5, 'cdf', ('balanced', 'cdf'))
     """
 
     parts: dict[str, Any]
-    design: dict[str, Any]
+    designs: tuple[dict[str, Any], ...]
 
     @classmethod
     def from_toml(cls, text: str) -> CampaignDraft:
-        """Read a draft; every error names the key, the rule and what was found."""
+        """Read a draft; every error names the key, the rule and what was found.
+
+        A draft of the older form, with ``[[attributes]]``, becomes a campaign of version 1, as it
+        always did.
+        """
         try:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise DocumentError("file", "be TOML", str(error)) from None
-        _check_keys("", found, _NEEDED, _OPTIONAL)
-        design: dict[str, Any] = {"epsilon": _checks.positive("epsilon", found.pop("epsilon"))}
-        table = _read_table(found.pop("table", {}))
-        found.setdefault("goal", _goal(table))
-        if found["goal"] in _OBJECTIVES:  # `Campaign` refuses others
-            design |= {"objective": _objective(found["goal"], table.pop("objective", None))}
-        design |= table
+        old = "attributes" in found and "questions" not in found
+        if old:
+            check_keys("", found, _OLD_NEEDED, _OLD_OPTIONAL)
+        else:
+            check_keys("", found, _NEEDED, _OPTIONAL)
         for name in ("opens", "closes"):
             if not isinstance(found[name], datetime) or found[name].tzinfo is None:
                 rule = "be an instant with a time zone, such as 2026-03-01T00:00:00Z"
                 raise DocumentError(name, rule, str(found[name]))
-        found["attributes"] = _read_attributes(found["attributes"])
-        return cls(found, design)
+        epsilon = _checks.positive("epsilon", found.pop("epsilon"))
+        table = _read_table(found.pop("table", {}))
+        return _read_old(found, epsilon, table) if old else _read_new(found, epsilon, table)
 
-    def campaign(self, table: CertifiedTable) -> Campaign:
-        """Return the campaign with this table."""
-        return Campaign(**self.parts, table=table)
+    def campaign(self, tables: Sequence[Table]) -> Campaign:
+        """Return the campaign with these tables, one per question."""
+        return Campaign(**self.parts, tables=tuple(tables))
 
 
-def _read_attributes(value: object) -> tuple[Attribute, ...]:
+def _read_old(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
+    """Read a draft with attributes: a campaign of version 1."""
+    goal = _checks.choice("goal", found.pop("goal", _goal(table)), _OBJECTIVES)
+    questions = _read_attributes(found.pop("attributes"))
+    found["text"] = found.pop("question")
+    objectives = (goal,) * len(questions)
+    parts = {**found, "questions": questions, "objectives": objectives, "version": 1}
+    return CampaignDraft(parts, (_number_design(epsilon, goal, table),) * len(questions))
+
+
+def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
+    value = found["questions"]
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise DocumentError("questions", "be tables, each headed [[questions]]", value)
+    questions, designs, objectives = [], [], []
+    for index, entry in enumerate(value):
+        path = f"questions[{index}]"
+        question, objective, outputs = read_question(path, dict(entry))
+        own = epsilon if question.epsilon is None else question.epsilon
+        if isinstance(question, Number):
+            objective = objective or _goal(table)
+            _checks.choice(f"{path}.objective", objective, OBJECTIVES["number"])
+            design = _number_design(own, objective, table)
+        else:
+            objective = objective or OBJECTIVES[question.kind][0]
+            _checks.choice(f"{path}.objective", objective, OBJECTIVES[question.kind])
+            design = {"epsilon": own, "objective": objective, "question": bare(question)}
+        designs.append(design if outputs is None else {**design, "n_outputs": outputs})
+        questions.append(question)
+        objectives.append(objective)
+    _check_table_used(table, questions)
+    parts = {**found, "questions": tuple(questions), "objectives": tuple(objectives)}
+    return CampaignDraft(parts, tuple(designs))
+
+
+def _number_design(epsilon: float, goal: str, table: dict[str, Any]) -> dict[str, Any]:
+    objective = _objective(goal, table.get("objective"))
+    return {"epsilon": epsilon, **table, "objective": objective}
+
+
+def _check_table_used(table: dict[str, Any], questions: list[Question]) -> None:
+    if table and not any(isinstance(question, Number) for question in questions):
+        raise DocumentError("table", "be absent: it is for numbers, and none is asked", table)
+
+
+def _read_attributes(value: object) -> tuple[Number, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise DocumentError("attributes", "be tables, each headed [[attributes]]", value)
     result = []
     for index, entry in enumerate(value):
-        _check_keys(f"attributes[{index}].", entry, _ATTRIBUTE_NEEDED, ("unit",))
+        check_keys(f"attributes[{index}].", entry, _ATTRIBUTE_NEEDED, ("unit",))
         try:
-            result.append(Attribute(**{"unit": "", **entry}))
+            result.append(Number(**entry))
         except InvalidArgumentError as error:
             name = f"attributes[{index}].{error.name}"
             raise DocumentError(name, error.rule, error.found) from None
@@ -107,7 +164,7 @@ def _read_attributes(value: object) -> tuple[Attribute, ...]:
 def _read_table(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DocumentError("table", "be a table, headed [table]", value)
-    _check_keys("table.", value, (), _TABLE)
+    check_keys("table.", value, (), _TABLE)
     result = dict(value)
     if "outputs" in result:
         result["n_outputs"] = _checks.whole("table.outputs", result.pop("outputs"), 2, 256)
@@ -129,17 +186,3 @@ def _objective(goal: str, objective: object) -> object:
     if _goal({"objective": objective}) != goal:
         raise DocumentError("table.objective", f"serve the goal {goal!r}", objective)
     return objective
-
-
-def _check_keys(
-    prefix: str, found: dict[str, Any], needed: Iterable[str], optional: Iterable[str]
-) -> None:
-    known = [*needed, *optional]
-    for key in found:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            rule = f"be {near[0]!r}" if near else f"be one of {known}"
-            raise DocumentError(f"key {prefix}{key}", rule, key)
-    for key in needed:
-        if key not in found:
-            raise DocumentError(f"{prefix}{key}", "be given", None)

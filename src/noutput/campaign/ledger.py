@@ -20,15 +20,33 @@ if TYPE_CHECKING:
 __all__ = ["Ledger"]
 
 _APPLICATION = 0x6E6F7574  # "nout"
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 30.0  # seconds to wait for another process
 _OTHERS = 0o077  # the rights of everybody but the owner
-_SCHEMA = """
-CREATE TABLE reports (
-    campaign TEXT PRIMARY KEY, attribute TEXT NOT NULL, output INTEGER NOT NULL, id TEXT NOT NULL,
-    epsilon REAL NOT NULL, answered REAL NOT NULL, sent REAL
-) WITHOUT ROWID
-"""
+_SCHEMA = (
+    """
+    CREATE TABLE answers (
+        campaign TEXT PRIMARY KEY, version INTEGER NOT NULL, epsilon REAL NOT NULL,
+        answered REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE reports (
+        campaign TEXT NOT NULL, place INTEGER NOT NULL, question TEXT NOT NULL,
+        output INTEGER NOT NULL, id TEXT NOT NULL, sent REAL, PRIMARY KEY (campaign, place)
+    ) WITHOUT ROWID
+    """,
+)
+_SELECT = (
+    "SELECT campaign, question, output, id, version FROM reports JOIN answers USING (campaign)"
+)
+_FROM_VERSION_1 = (  # one report per campaign, with its cost
+    "ALTER TABLE reports RENAME TO before",
+    *_SCHEMA,
+    "INSERT INTO answers SELECT campaign, 1, epsilon, answered FROM before",
+    "INSERT INTO reports SELECT campaign, 0, attribute, output, id, sent FROM before",
+    "DROP TABLE before",
+)
 
 
 class Ledger:
@@ -47,9 +65,9 @@ class Ledger:
 
     Guarantees
     ----------
-    A report is on the disk (``synchronous=EXTRA``) before `remember` returns it. However the
-    process ends after that, the campaign gets the same report with the same id the next time,
-    and its cost counts. Processes and threads that share a file take turns, so that two of them
+    All reports on a campaign are on the disk (``synchronous=EXTRA``) before `remember` returns
+    any. However the process ends, either nothing was answered, or the campaign gets the same
+    reports with the same ids the next time, and their cost counts. Processes and threads that share a file take turns, so that two of them
     can neither answer a campaign twice nor exceed the policy together. Only the file's owner
     can read or write it: rights of others are taken away when it is opened. The ledger holds
     reports, never values.
@@ -58,24 +76,25 @@ class Ledger:
     -----
     SQLite's locks are POSIX locks of the process: closing *any* descriptor of the file releases
     them all, whichever thread took them. So nothing here ever opens the file but SQLite, which
-    knows that; a new file is made under another name and linked into place.
+    knows that; a new file is made under another name and linked into place. A file that an older
+    version made is brought to the present form in one transaction when it is opened.
 
     Examples
     --------
     >>> from noutput.campaign import Policy
     >>> with Ledger(None) as ledger:
-    ...     first = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: Report("0" * 64, "a", 3))
-    ...     again = ledger.remember("0" * 64, 1.0, Policy(), 9.0, lambda: Report("0" * 64, "a", 1))
+    ...     first = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: [Report("0" * 64, "a", 3)])
+    ...     again = ledger.remember("0" * 64, 1.0, Policy(), 9.0, lambda: [Report("0" * 64, "a", 1)])
     >>> again == first
     True
 
     What a device does with it: send what is pending, and mark it.
 
     >>> ledger = Ledger(None)
-    >>> report = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: Report("0" * 64, "a", 3))
-    >>> ledger.find("0" * 64) == report, ledger.spent(since=-1.0), ledger.pending() == [report]
+    >>> made = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: [Report("0" * 64, "a", 3)])
+    >>> ledger.find("0" * 64) == made, ledger.spent(since=-1.0), ledger.pending() == made
     (True, 1.0, True)
-    >>> ledger.mark_sent(report, now=10.0)
+    >>> ledger.mark_sent(made[0], now=10.0)
     >>> ledger.pending()
     []
     >>> ledger.close()
@@ -110,13 +129,20 @@ class Ledger:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if (application, version, tables) == (0, 0, 0):
-                connection.execute(_SCHEMA)
+                steps = _SCHEMA
                 connection.execute(f"PRAGMA application_id={_APPLICATION}")
-                connection.execute(f"PRAGMA user_version={_VERSION}")
             elif application != _APPLICATION:
                 raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
-            elif version != _VERSION:
-                raise InvalidArgumentError("ledger", f"have version {_VERSION}", version)
+            elif version == 1:
+                steps = _FROM_VERSION_1
+            elif version == _VERSION:
+                return
+            else:
+                rule = f"have version 1 or {_VERSION}: it needs a newer version of noutput"
+                raise InvalidArgumentError("ledger", rule, version)
+            for step in steps:
+                connection.execute(step)
+            connection.execute(f"PRAGMA user_version={_VERSION}")
 
     def _keep_from_others(self) -> None:
         if os.name == "nt":  # Windows has no such rights; folders of a user are private there
@@ -135,47 +161,54 @@ class Ledger:
         cost: float,
         policy: Policy,
         now: float,
-        make: Callable[[], Report],
-    ) -> Report:
-        """Return the stored report of a campaign, or make one and store it.
+        make: Callable[[], list[Report]],
+    ) -> list[Report]:
+        """Return the stored reports on a campaign, or make them and store them.
 
         Parameters
         ----------
         campaign : str
             The campaign's fingerprint.
         cost : float
-            The privacy loss of a report.
+            The privacy loss of all of its reports together.
         policy : Policy
             What the person allows.
         now : float
             The time, in seconds since 1970.
         make : callable
-            Draws a report; called at most once, and only where the policy allows it.
+            Draws the reports; called at most once, and only where the policy allows it.
 
         Raises
         ------
         PolicyError
-            If a new report would exceed the policy's total; nothing is drawn then.
+            If new reports would exceed the policy's total; nothing is drawn then.
         """
         with self._transaction() as connection:
             stored = _find(connection, campaign)
-            if stored is not None:
+            if stored:
                 return stored
             policy.check(_costs(connection, now - policy.seconds), cost)
-            report = make()
+            reports = make()
             connection.execute(
-                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, NULL)",
-                (campaign, report.attribute, report.output, report.id, cost, now),
+                "INSERT INTO answers VALUES (?, ?, ?, ?)",
+                (campaign, reports[0].version, cost, now),
             )
-        return report
+            connection.executemany(
+                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
+                [
+                    (campaign, place, report.question, report.output, report.id)
+                    for place, report in enumerate(reports)
+                ],
+            )
+        return reports
 
-    def find(self, campaign: str) -> Report | None:
-        """Return the stored report of a campaign (by fingerprint), if there is one."""
+    def find(self, campaign: str) -> list[Report]:
+        """Return the stored reports on a campaign (by fingerprint); none where there are none."""
         with self._transaction() as connection:
             return _find(connection, campaign)
 
     def spent(self, since: float) -> float:
-        """Return the sum of the costs of reports answered after an instant."""
+        """Return the sum of the costs of campaigns answered after an instant."""
         with self._transaction() as connection:
             return sum(_costs(connection, since))
 
@@ -183,8 +216,7 @@ class Ledger:
         """Return the reports that were answered and not yet marked as sent, oldest first."""
         with self._transaction() as connection:
             rows = connection.execute(
-                "SELECT campaign, attribute, output, id FROM reports"
-                " WHERE sent IS NULL ORDER BY answered, campaign"
+                f"{_SELECT} WHERE sent IS NULL ORDER BY answered, campaign, place"
             )
             return [Report(*row) for row in rows]
 
@@ -264,13 +296,11 @@ def _create(name: str) -> None:
         os.unlink(beside)  # noqa: PTH108 (pathlib takes long to load)
 
 
-def _find(connection: sqlite3.Connection, campaign: str) -> Report | None:
-    row = connection.execute(
-        "SELECT campaign, attribute, output, id FROM reports WHERE campaign = ?", (campaign,)
-    ).fetchone()
-    return None if row is None else Report(*row)
+def _find(connection: sqlite3.Connection, campaign: str) -> list[Report]:
+    rows = connection.execute(f"{_SELECT} WHERE campaign = ? ORDER BY place", (campaign,))
+    return [Report(*row) for row in rows]
 
 
 def _costs(connection: sqlite3.Connection, since: float) -> list[float]:
-    rows = connection.execute("SELECT epsilon FROM reports WHERE answered > ?", (since,))
+    rows = connection.execute("SELECT epsilon FROM answers WHERE answered > ?", (since,))
     return [cost for (cost,) in rows]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADER_BYTES", "PackedBatch", "decode_packed", "encode_packed", "open_packed"]
 
-VERSION = 1
-_HEADER = struct.Struct("<BBBBI32s")
-HEADER_BYTES = _HEADER.size
+# By version: all that precedes the ids.
+_HEADERS = {1: struct.Struct("<BBBBI32s"), 2: struct.Struct("<BBBBBBHI32s")}
+HEADER_BYTES = max(header.size for header in _HEADERS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,17 @@ class PackedBatch:
     ----------
     count : int
         How many reports there are.
-    attribute_bits, output_bits : int
+    question_bits, output_bits : int
         The width of the two parts of an answer.
     ids : memoryview
         16 bytes per report.
     answers : memoryview
         The answers as a stream of bits, the first in the highest bit of the first byte. Each
-        is the attribute's place followed by the output.
+        is the question's place followed by the output.
     """
 
     count: int
-    attribute_bits: int
+    question_bits: int
     output_bits: int
     ids: memoryview
     answers: memoryview
@@ -53,7 +53,7 @@ class PackedBatch:
     @property
     def width(self) -> int:
         """How many bits an answer takes."""
-        return self.attribute_bits + self.output_bits
+        return self.question_bits + self.output_bits
 
     def each_id(self) -> Iterator[bytes]:
         """Return the ids one by one."""
@@ -61,7 +61,7 @@ class PackedBatch:
         return (data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES))
 
     def each_answer(self) -> Iterator[tuple[int, int]]:
-        """Return the attribute's place and the output of every report."""
+        """Return the question's place and the output of every report."""
         mask = (1 << self.output_bits) - 1
         bits = "".join(f"{byte:08b}" for byte in self.answers)
         for start in range(0, self.count * self.width, self.width):
@@ -70,44 +70,52 @@ class PackedBatch:
 
 
 def widths(campaign: Campaign) -> tuple[int, int]:
-    """Return how many bits an attribute's place and an output take."""
-    return (len(campaign.attributes) - 1).bit_length(), campaign.table.bits
+    """Return how many bits a question's place and an output of the largest table take."""
+    return (len(campaign.questions) - 1).bit_length(), max(t.bits for t in campaign.tables)
 
 
 def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
     """Pack from 1 to 10,000 reports of a campaign, in the order of their ids."""
     ordered = sorted(reports, key=lambda report: report.id)
     check_count(len(ordered))
-    attribute_bits, output_bits = widths(campaign)
-    width = attribute_bits + output_bits
+    question_bits, output_bits = widths(campaign)
+    width = question_bits + output_bits
     answers = 0
     for report in ordered:
         if report.campaign != campaign.fingerprint:
             rule = f"be {campaign.fingerprint}"
             raise InvalidArgumentError("campaign", rule, report.campaign)
-        check_member("", report.attribute, report.output, campaign)
-        place = campaign.attribute_indexes[report.attribute]
+        check_member("", report.question, report.output, campaign)
+        place = campaign.question_indexes[report.question]
         answers = answers << width | place << output_bits | report.output
     size = -(-len(ordered) * width // 8)
     answers <<= 8 * size - len(ordered) * width
-    data = b"".join(
-        (
-            _HEADER.pack(
-                VERSION, attribute_bits, output_bits, 0, len(ordered),
-                bytes.fromhex(campaign.fingerprint),
-            ),
-            bytes.fromhex("".join(report.id for report in ordered)),
-            answers.to_bytes(size, "big"),
-        )
-    )  # fmt: skip
+    head = _HEADERS[campaign.version].pack(
+        campaign.version, *_fields(campaign), len(ordered), bytes.fromhex(campaign.fingerprint)
+    )
+    ids = bytes.fromhex("".join(report.id for report in ordered))
+    data = head + ids + answers.to_bytes(size, "big")
     _check_ids(open_packed(data, campaign))
     return data
+
+
+def _fields(campaign: Campaign) -> tuple[int, ...]:
+    """Return what the header has between the version and the count, by the campaign's version.
+
+    Version 1 has the two widths and a reserved zero. Version 2 has the widths of wave, stratum,
+    question and output, the bytes of a token and a reserved zero; only question and output take
+    bits in the campaigns that there are today.
+    """
+    question_bits, output_bits = widths(campaign)
+    if campaign.version == 1:
+        return question_bits, output_bits, 0
+    return 0, 0, question_bits, output_bits, 0, 0
 
 
 def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     """Check version, fingerprint, widths, length and padding of a packed batch.
 
-    Whether the ids increase, and whether the campaign has every attribute and output, is left
+    Whether the ids increase, and whether the campaign has every question and output, is left
     to the reader of the columns.
 
     Raises
@@ -115,31 +123,32 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     WireError
         If one of them is wrong; its `problem` says which.
     """
-    if not data or data[0] != VERSION:
+    if not data or data[0] != campaign.version:
         found = data[0] if data else "no byte"
-        raise WireError("malformed-body", "version", f"be {VERSION}", found)
-    if len(data) < HEADER_BYTES:
-        rule = f"have at least {HEADER_BYTES} bytes"
+        rule = f"be {campaign.version}, that of the campaign's document"
+        raise WireError("malformed-body", "version", rule, found)
+    header = _HEADERS[campaign.version]
+    if len(data) < header.size:
+        rule = f"have at least {header.size} bytes"
         raise WireError("malformed-body", "body", rule, len(data))
-    _, attribute_bits, output_bits, reserved, count, fingerprint = _HEADER.unpack_from(data)
+    _, *fields, count, fingerprint = header.unpack_from(data)
     if fingerprint.hex() != campaign.fingerprint:
         rule = f"be {campaign.fingerprint}"
         raise WireError("wrong-fingerprint", "campaign", rule, fingerprint.hex())
-    if (attribute_bits, output_bits, reserved) != (*widths(campaign), 0):
-        rule = f"be {(*widths(campaign), 0)}"
-        bad = (attribute_bits, output_bits, reserved)
-        raise WireError("malformed-body", "widths", rule, bad)
+    if tuple(fields) != _fields(campaign):
+        raise WireError("malformed-body", "widths", f"be {_fields(campaign)}", tuple(fields))
     check_count(count)
-    bits = count * (attribute_bits + output_bits)
-    split = HEADER_BYTES + ID_BYTES * count
+    question_bits, output_bits = widths(campaign)
+    bits = count * (question_bits + output_bits)
+    split = header.size + ID_BYTES * count
     if len(data) != split + -(-bits // 8):
         rule = f"have {split + -(-bits // 8)} bytes for {count} reports"
         raise WireError("malformed-body", "body", rule, len(data))
     if data[-1] & ((1 << -bits % 8) - 1):
         raise WireError("malformed-body", "padding", "be zero", data[-1])
     view = memoryview(data)
-    ids, answers = view[HEADER_BYTES:split], view[split:]
-    return PackedBatch(count, attribute_bits, output_bits, ids, answers)
+    ids, answers = view[header.size : split], view[split:]
+    return PackedBatch(count, question_bits, output_bits, ids, answers)
 
 
 def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
@@ -147,12 +156,13 @@ def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
     batch = open_packed(data, campaign)
     _check_ids(batch)
     result = []
-    names = list(campaign.attribute_indexes)
+    names = list(campaign.question_indexes)
     for index, (identity, (place, output)) in enumerate(
         zip(batch.each_id(), batch.each_answer(), strict=True)
     ):
         check_member(f"reports[{index}].", place, output, campaign)
-        result.append(Report(campaign.fingerprint, names[place], output, identity.hex()))
+        parts = (campaign.fingerprint, names[place], output, identity.hex(), campaign.version)
+        result.append(Report(*parts))
     return result
 
 

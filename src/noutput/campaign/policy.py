@@ -22,7 +22,8 @@ class Policy:
     Parameters
     ----------
     epsilon : float
-        The largest loss of one report.
+        The largest loss by one campaign: of the report, or of all reports where it asks all of
+        its questions.
     total : float
         The largest sum of losses in any `days` days, over all campaigns.
     days : float
@@ -59,14 +60,24 @@ class Policy:
         return self.days * _DAY
 
     def cost(self, claimed: float) -> float:
-        """Return what one report costs: the smaller of two proven bounds of its loss."""
+        """Return what answering a campaign costs: the smaller of two proven bounds of its loss."""
         return min(claimed, self.epsilon)
 
+    def allows(self, losses: Iterable[float]) -> bool:
+        """Say whether the sum of these losses is within `epsilon`, without any rounding.
+
+        Examples
+        --------
+        >>> Policy(epsilon=1.0).allows([0.5, 0.5]), Policy(epsilon=1.0).allows([0.5, 0.51])
+        (True, False)
+        """
+        return math.fsum([*losses, -self.epsilon]) <= 0.0  # the sign of an exact sum
+
     def check(self, spent: Iterable[float], cost: float) -> None:
-        """Raise `PolicyError` where another report would exceed the period's total."""
+        """Raise `PolicyError` where answering would exceed the period's total."""
         before = math.fsum(spent)
         if before + cost > self.total * _ROUNDING:
             raise PolicyError(
                 f"the policy allows a total epsilon of {self.total:g} in {self.days:g} days; "
-                f"{before:g} of it is spent, and this report costs {cost:g}"
+                f"{before:g} of it is spent, and this campaign costs {cost:g}"
             )

@@ -35,27 +35,31 @@ class Report:
     ----------
     campaign : str
         The fingerprint of the campaign that was answered.
-    attribute : str
-        The name of the attribute that was drawn.
+    question : str
+        The name of the question that it is about.
     output : int
-        The index of the output that the table drew.
+        The index of the output that the question's table drew.
     id : str
         128 random bits as 32 hexadecimal digits: the same in every attempt to send the report,
         so that it is counted once. A new one unless given.
+    version : 1 or 2
+        Of the campaign's document, and so of the form in which the report travels.
 
     Examples
     --------
     >>> Report("0" * 64, "commute", 3, id="f" * 32)
-    Report(campaign='0000...', attribute='commute', output=3, id='ffff...')
+    Report(campaign='0000...', question='commute', output=3, id='ffff...', version=2)
     """
 
     campaign: str
-    attribute: str
+    question: str
     output: int
     id: str = field(default_factory=new_id)
+    version: int = 2
 
     def __post_init__(self) -> None:
         check_pattern("campaign", self.campaign, _FINGERPRINT, "be 64 hexadecimal digits")
-        check_text("attribute", self.attribute, 1, 64)
+        check_text("question", self.question, 1, 64)
         _checks.whole("output", self.output, 0, 255)
         check_pattern("id", self.id, _ID, "be 32 hexadecimal digits")
+        _checks.whole("version", self.version, 1, 2)

@@ -1,0 +1,192 @@
+"""Documents and bodies of version 2 that are refused, all with right fingerprints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from noutput.campaign import Campaign, Report
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_report
+from tests.campaign.examples import answer_table
+from tests.campaign.signing import signed
+
+Document = dict[str, Any]
+
+
+def changed_documents(good: Document) -> list[Document]:
+    """Return documents that no client may answer; `accepted` are the few that one may."""
+    wave, tables = good["waves"][0], good["tables"]
+
+    def question(place: int, *without: str, **change: object) -> Document:
+        entries = [dict(each) for each in good["questions"]]
+        entries[place] |= change
+        for key in without:
+            del entries[place][key]
+        return {"questions": entries}
+
+    def waves(**change: object) -> Document:
+        return {"waves": [{**wave, **change}]}
+
+    moved = {"waves": [{**wave, "tables": [1, 0, 2, 3, 4, 0]}], "tables": [tables[1], tables[0], *tables[2:]]}
+    unused = json.loads(answer_table(0.25, 2).to_json())
+    changes: dict[str, Document] = {
+        "version 3": {"version": 3},
+        "an unknown key": {"budget": 1},
+        "an unknown key of a question": question(1, hint=""),
+        "an unknown key of a wave": waves(from_=1),
+        "an unknown kind": question(1, kind="color"),
+        "a kind that is none": question(1, kind=None),
+        "segments": {"segments": {"platform": ["ios", "android"]}},
+        "segments as a list": {"segments": []},
+        "a schedule": {"schedule": {"every": "week"}},
+        "a schedule that is false": {"schedule": False},
+        "admission by token": {"admission": "token"},
+        "no admission": {"admission": None},
+        "another way to ask": {"ask": "two"},
+        "no way to ask": {"ask": None},
+        "two waves": {"waves": [wave, wave]},
+        "no wave": {"waves": []},
+        "a wave that is none": {"waves": [[]]},
+        "a table too few in the wave": waves(tables=wave["tables"][:-1]),
+        "a place beyond the tables": waves(tables=[0, 1, 2, 3, 4, 5]),
+        "a negative place": waves(tables=[0, 1, 2, 3, 4, -1]),
+        "a place as text": waves(tables=[0, 1, 2, 3, 4, "1"]),
+        "a place as truth": waves(tables=[0, True, 2, 3, 4, 1]),
+        "tables in another order": moved,
+        "a table twice": waves(tables=[0, 1, 2, 3, 4, 5]) | {"tables": [*tables, tables[1]]},
+        "a table that is not used": {"tables": [*tables, unused]},
+        "no table": {"tables": []},
+        "a table that is none": {"tables": [{}, *tables[1:]]},
+        "a table of version 3": {"tables": [{**tables[0], "version": 3}, *tables[1:]]},
+        "a table for numbers at a scale": waves(tables=[0, 0, 1, 2, 3, 4]),
+        "a table for answers at a number": waves(tables=[0, 1, 2, 3, 4, 1])
+        | question(5, "answers", kind="number", lower=0, upper=1, unit=""),
+        "a table with fewer answers": question(1, answers=[1, 2, 3, 4, 5, 6]),
+        "another epsilon than the table's": question(2, epsilon=0.25),
+        "epsilon null": question(0, epsilon=None),
+        "epsilon negative": question(2, epsilon=-0.5),
+        "epsilon as text": question(2, epsilon="0.5"),
+        "an objective too few": waves(objectives=wave["objectives"][:-1]),
+        "an unknown objective": waves(objectives=["balanced", "cdf", "cdf", "all", "shares", "cdf"]),
+        "an objective of numbers for a scale": waves(
+            objectives=["balanced", "distribution", "cdf", "shares", "shares", "cdf"]
+        ),
+        "an objective of scales for a number": waves(
+            objectives=["cdf", "cdf", "cdf", "shares", "shares", "cdf"]
+        ),
+        "no question": {"questions": []},
+        "questions as an object": {"questions": {}},
+        "a question that is none": {"questions": [None, *good["questions"][1:]]},
+        "no name": question(1, "name"),
+        "an empty name": question(1, name=""),
+        "a name with a capital": question(1, name="Stars"),
+        "a name twice": question(1, name="commute"),
+        "an empty label": question(0, label=""),
+        "an empty text of a question": question(1, text=""),
+        "a long label": question(1, label="é" * 101),
+        "a line feed in a label": question(1, label="a\nb"),
+        "no unit": question(0, "unit"),
+        "equal bounds": question(0, lower=180),
+        "bounds of a scale": question(1, lower=0),
+        "answers of a number": question(0, answers=[1, 2]),
+        "answers of yes/no": question(4, answers=["no", "yes"]),
+        "no answers": question(1, "answers"),
+        "answers as text": question(1, answers="1..5"),
+        "answers that decrease": question(1, answers=[5, 4, 3, 2, 1]),
+        "an answer twice": question(1, answers=[1, 2, 3, 4, 4]),
+        "a text twice": question(3, answers=["train", "car", "car", "other"]),
+        "an empty answer": question(3, answers=["train", "car", "", "other"]),
+        "a long answer": question(3, answers=["train", "car", "é" * 101, "other"]),
+        "numbers and texts": question(1, answers=[1, 2, 3, 4, "5"]),
+        "numbers for a choice": question(3, answers=[1, 2, 3, 4]),
+        "an answer that is nothing": question(1, answers=[1, 2, 3, 4, None]),
+        "an answer as truth": question(1, answers=[True, 2, 3, 4, 5]),
+        "scores of numbers": question(1, scores=[1, 2, 3, 4, 5]),
+        "scores of a choice": question(3, scores=[1, 2, 3, 4]),
+        "scores null": question(2, scores=None),
+        "too few scores": question(2, scores=[1, 2]),
+        "scores that decrease": question(2, scores=[3, 2, 1]),
+        "scores as texts": question(2, scores=["1", "2", "3"]),
+        "an empty title": {"title": ""},
+        "an empty text": {"text": ""},
+        "public as a number": {"public": 1},
+        "closes before it opens": {"closes": "2025-03-01T00:00:00Z"},
+    }
+    result = [
+        {"why": why, "error": "document", "campaign": signed({**good, **change})}
+        for why, change in changes.items()
+    ]
+    for key in good:
+        less = {name: value for name, value in good.items() if name != key}
+        if key not in ("tables", "fingerprint"):
+            less = signed(less)
+        result.append({"why": f"without {key}", "error": "document", "campaign": less})
+    wrong = {**good, "title": "Something else"}
+    result.append({"why": "an old fingerprint", "error": "document", "campaign": wrong})
+    return result
+
+
+def refused_bodies(campaign: Campaign) -> list[Document]:
+    """Return bodies that no collector may count, each with the problem that it answers."""
+    report = Report(campaign.fingerprint, "means", 3, id="f" * 32)
+    good: Document = json.loads(encode_report(report))
+    entry = {"question": "stars", "output": 1, "id": "0" * 32}
+    old = {"version": 1, "campaign": campaign.fingerprint, "attribute": "stars", "output": 1}
+    singles: list[tuple[str, str, Document]] = [
+        ("version 1", "malformed-body", {**old, "id": "f" * 32}),
+        ("an attribute in version 2", "malformed-body", {**old, "version": 2, "id": "f" * 32}),
+        ("version 3", "malformed-body", {**good, "version": 3}),
+        ("a wave", "malformed-body", {**good, "wave": 0}),
+        ("labels", "malformed-body", {**good, "labels": {}}),
+        ("a round", "malformed-body", {**good, "round": 1}),
+        ("a token", "malformed-body", {**good, "token": "t"}),
+        ("a value", "malformed-body", {**good, "value": 3}),
+        ("another campaign", "wrong-fingerprint", {**good, "campaign": "0" * 64}),
+        ("an unknown question", "unknown-question", {**good, "question": "height"}),
+        ("a question by place", "malformed-body", {**good, "question": 1}),
+        ("an output of a larger table", "unknown-output", {**good, "question": "late", "output": 2}),
+        ("a negative output", "unknown-output", {**good, "output": -1}),
+        ("an output as text", "malformed-body", {**good, "output": "1"}),
+        ("a short id", "malformed-body", {**good, "id": "f" * 31}),
+    ]
+    batches: list[tuple[str, str, list[Document]]] = [
+        ("an empty batch", "malformed-body", []),
+        ("an id twice", "repeated-id", [entry, {**entry, "output": 2}]),
+        ("labels in a batch", "malformed-body", [{**entry, "labels": {}}]),
+        ("an unknown question in a batch", "unknown-question", [{**entry, "question": "x"}]),
+    ]
+    head = {"version": 2, "campaign": campaign.fingerprint}
+    cases = [(why, REPORT_TYPE, json.dumps(body).encode(), name) for why, name, body in singles]
+    cases += [
+        (why, BATCH_TYPE, json.dumps({**head, "reports": body}).encode(), name)
+        for why, name, body in batches
+    ]
+    cases += [(why, PACKED_TYPE, body, name) for why, name, body in _packed(campaign, report)]
+    return [
+        {"why": why, "type": kind, "body": body.hex(), "problem": name}
+        for why, kind, body, name in cases
+    ]
+
+
+def _packed(campaign: Campaign, report: Report) -> list[tuple[str, str, bytes]]:
+    body = encode_packed(campaign, [report])
+    places = ("version", "wave bits", "stratum bits", "question bits", "output bits", "token bytes")
+    result = [
+        (f"other {name} in a packed batch", "malformed-body", _changed(body, place, body[place] + 1))
+        for place, name in enumerate(places)
+    ]
+    return [
+        *result,
+        ("version 1 in a packed batch", "malformed-body", _changed(body, 0, 1)),
+        ("reserved bytes", "malformed-body", _changed(body, 7, 1)),
+        ("another campaign in a packed batch", "wrong-fingerprint", _changed(body, 12, body[12] ^ 1)),
+        ("the seventh question", "unknown-question", body[:-1] + bytes([0b11000000])),
+        ("an output beyond its table", "unknown-output", body[:-1] + bytes([0b10011111])),
+        ("a header only", "malformed-body", body[:44]),
+        ("a byte too many", "malformed-body", body + b"\0"),
+    ]
+
+
+def _changed(body: bytes, place: int, value: int) -> bytes:
+    return body[:place] + bytes([value]) + body[place + 1 :]
