@@ -67,10 +67,10 @@ class Ledger:
     ----------
     All reports on a campaign are on the disk (``synchronous=EXTRA``) before `remember` returns
     any. However the process ends, either nothing was answered, or the campaign gets the same
-    reports with the same ids the next time, and their cost counts. Processes and threads that share a file take turns, so that two of them
-    can neither answer a campaign twice nor exceed the policy together. Only the file's owner
-    can read or write it: rights of others are taken away when it is opened. The ledger holds
-    reports, never values.
+    reports with the same ids the next time, and their cost counts. Processes and threads that
+    share a file take turns, so that two of them can neither answer a campaign twice nor exceed
+    the policy together. Only the file's owner can read or write it: rights of others are taken
+    away when it is opened. The ledger holds reports, never values.
 
     Notes
     -----
@@ -82,17 +82,18 @@ class Ledger:
     Examples
     --------
     >>> from noutput.campaign import Policy
+    >>> name = "0" * 64
     >>> with Ledger(None) as ledger:
-    ...     first = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: [Report("0" * 64, "a", 3)])
-    ...     again = ledger.remember("0" * 64, 1.0, Policy(), 9.0, lambda: [Report("0" * 64, "a", 1)])
+    ...     first = ledger.remember(name, 1.0, Policy(), 0.0, lambda: [Report(name, "a", 3)])
+    ...     again = ledger.remember(name, 1.0, Policy(), 9.0, lambda: [Report(name, "a", 1)])
     >>> again == first
     True
 
     What a device does with it: send what is pending, and mark it.
 
     >>> ledger = Ledger(None)
-    >>> made = ledger.remember("0" * 64, 1.0, Policy(), 0.0, lambda: [Report("0" * 64, "a", 3)])
-    >>> ledger.find("0" * 64) == made, ledger.spent(since=-1.0), ledger.pending() == made
+    >>> made = ledger.remember(name, 1.0, Policy(), 0.0, lambda: [Report(name, "a", 3)])
+    >>> ledger.find(name) == made, ledger.spent(since=-1.0), ledger.pending() == made
     (True, 1.0, True)
     >>> ledger.mark_sent(made[0], now=10.0)
     >>> ledger.pending()
@@ -129,7 +130,7 @@ class Ledger:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if (application, version, tables) == (0, 0, 0):
-                steps = _SCHEMA
+                steps: tuple[str, ...] = _SCHEMA
                 connection.execute(f"PRAGMA application_id={_APPLICATION}")
             elif application != _APPLICATION:
                 raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
