@@ -136,16 +136,16 @@ def test_answers_of_all_types(ordered: Backend, column: Any) -> None:
     ],
 )
 def test_what_is_no_answer_is_refused_by_name(
-    backend: Backend, question: Answers, values: list[Any], found: str
+    ordered: Backend, question: Answers, values: list[Any], found: str
 ) -> None:
     table, options = pa.table({"x": values}), {"mechanism": FIVE, "question": question}
-    with pytest.raises((InvalidArgumentError, *_lazy_errors(backend))) as caught:
-        backend.rows(backend.privatize(table, "x", bounds=None, **options))
+    with pytest.raises((InvalidArgumentError, *_lazy_errors(ordered))) as caught:
+        ordered.rows(ordered.privatize(table, "x", bounds=None, **options))
     assert "column 'x'" in str(caught.value)
     assert f"must be one of {list(question.labels)}" in str(caught.value)
     assert f"found {found}" in str(caught.value)
     other = question.labels[4]
-    reports = backend.privatize(table, "x", bounds=None, other=other, **options)
+    reports = ordered.privatize(table, "x", bounds=None, other=other, **options)
     assert frames.tally(reports, "x", FIVE).total == 2
 
 
@@ -166,20 +166,29 @@ def test_other_is_the_answer_that_it_names(ordered: Backend) -> None:
     assert rest == named
 
 
-def test_missing_answers(backend: Backend) -> None:
+def test_missing_answers(ordered: Backend) -> None:
     table = pa.table({"x": ["car", None, "train"]})
     for other in (None, "other"):
-        with pytest.raises((InvalidArgumentError, *_lazy_errors(backend)), match="be an answer"):
-            backend.rows(
-                backend.privatize(
+        with pytest.raises((InvalidArgumentError, *_lazy_errors(ordered)), match="be an answer"):
+            ordered.rows(
+                ordered.privatize(
                     table, "x", mechanism=FIVE, question=TRAVEL, bounds=None, other=other
                 )
             )
-    reports = backend.privatize(
+    reports = ordered.privatize(
         table, "x", mechanism=FIVE, question=TRAVEL, bounds=None, skip_missing=True
     )
     assert frames.tally(reports, "x", FIVE).total == 2
-    assert backend.rows(reports).column(0).null_count == 1
+    assert ordered.rows(reports).column(0).null_count == 1
+
+
+def test_answers_in_spark(spark: Any) -> None:
+    frame = spark.createDataFrame([("car",), ("boat",), (None,)], ["x"])
+    options: dict[str, Any] = {"mechanism": FIVE, "question": TRAVEL, "skip_missing": True}
+    with pytest.raises(Exception, match=r"column 'x' at row .* must be one of .*found 'boat'"):
+        frames.privatize(frame, "x", **options).collect()
+    reports = frames.privatize(frame, "x", other="other", **options)
+    assert frames.tally(reports, "x", FIVE).total == 2
 
 
 def test_truth_values_with_gaps_in_pandas() -> None:
