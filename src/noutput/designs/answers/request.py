@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from noutput import _checks
 from noutput.designs.answers.objective import OBJECTIVES, unit_scores
 from noutput.designs.answers.result import AnswerDesign
-from noutput.designs.certificate import EPSILON_RANGE
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.rows import MAX_OUTPUTS
 
@@ -15,7 +14,10 @@ if TYPE_CHECKING:
     from noutput.designs.solution import Progress
     from noutput.questions import Answers
 
-__all__ = ["design_answers", "objective_name"]
+__all__ = ["EPSILONS", "design_answers", "objective_name"]
+
+EPSILONS = (0.05, 8.0)
+"""The least and the largest privacy loss of a design for answers."""
 
 
 def objective_name(question: Answers, objective: object = None) -> str:
@@ -55,7 +57,7 @@ def design_answers(
 ) -> AnswerDesign:
     """Return the best table for a question with answers; see `noutput.designs.design.design`."""
     name = objective_name(question, objective)
-    lowest, highest = EPSILON_RANGE
+    lowest, highest = EPSILONS
     if not lowest <= epsilon <= highest:
         raise InvalidArgumentError("epsilon", f"lie in [{lowest}, {highest}]", epsilon)
     k = question.n_answers
