@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.http_client import exchange, get, post
 from noutput.campaign.campaign import Campaign
+from noutput.campaign.packed import widths
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, REPORT_TYPE
 
 __all__ = ["ATTACKS", "Attack", "packed_batch"]
@@ -74,10 +75,10 @@ class Attack:
 def packed_batch(campaign: Campaign, ids: np.ndarray) -> bytes:
     """Return a packed batch of reports with these ids (rows of two 64-bit halves)."""
     ordered = np.sort(ids.astype(">u8").view("S16").ravel())
-    places = (len(campaign.attributes) - 1).bit_length()
-    head = bytes([1, places, campaign.table.bits, 0]) + len(ordered).to_bytes(4, "little")
+    places, outputs = widths(campaign)
+    head = bytes([2, 0, 0, places, outputs, 0, 0, 0]) + len(ordered).to_bytes(4, "little")
     # Any bits are answers: the campaigns have 1 or 64 questions, and 16 outputs.
-    answers = os.urandom(len(ordered) * (places + campaign.table.bits) // 8)
+    answers = os.urandom(len(ordered) * (places + outputs) // 8)
     body = head + bytes.fromhex(campaign.fingerprint) + ordered.tobytes() + answers
     return post(f"/campaigns/{campaign.id}/reports", PACKED_TYPE, body)
 
@@ -105,15 +106,15 @@ _refused: list[bytes] = []
 def _refused_json(target: Target) -> bytes:
     """Return a JSON batch of nearly 2 MiB that is well formed up to its last report."""
     if not _refused:
-        name = target.campaign.attributes[0].name
+        name = target.campaign.questions[0].name
         reports = [
-            {"attribute": name, "output": 0, "id": os.urandom(16).hex(), "": " " * 110}
+            {"question": name, "output": 0, "id": os.urandom(16).hex(), "": " " * 110}
             for _ in range(MAX_BATCH)
         ]
         for each in reports[:-1]:
             each.pop("")
         reports[-1]["output"] = -1
-        body = {"version": 1, "campaign": target.campaign.fingerprint, "reports": reports}
+        body = {"version": 2, "campaign": target.campaign.fingerprint, "reports": reports}
         text = json.dumps(body).encode()
         text += b" " * (2_097_152 - len(text))
         _refused.append(post(f"{target.path}/reports", BATCH_TYPE, text))

@@ -18,8 +18,7 @@ import numpy as np
 
 from benchmarks.load import Load, post, run_load
 from benchmarks.measure import Case
-from noutput.campaign.attribute import Attribute
-from noutput.campaign.campaign import Campaign
+from noutput.campaign import Campaign, Number
 from noutput.campaign.packed import HEADER_BYTES
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE
 from tests.tables import window_table
@@ -57,15 +56,15 @@ def make_campaign() -> Campaign:
     """Return a public campaign with a table of 16 outputs."""
     table = window_table(1.0, 16, 33, 0.4).plain
     return Campaign(
-        id="load", title="Load", question="How many?", table=table, public=True,
-        attributes=(Attribute("number", "", 0, 1),),
+        id="load", title="Load", text="How many?", tables=(table,), public=True,
+        questions=(Number(0, 1, name="number"),),
         opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
     )  # fmt: skip
 
 
 def singles(campaign: Campaign, count: int) -> Iterator[bytes]:
     """Return requests of one report each."""
-    head = f'{{"version":1,"campaign":"{campaign.fingerprint}","attribute":"number","output":'
+    head = f'{{"version":2,"campaign":"{campaign.fingerprint}","question":"number","output":'
     ids = os.urandom(16 * count).hex()
     for place in range(count):
         body = f'{head}{place % 16},"id":"{ids[32 * place : 32 * place + 32]}"}}'
@@ -75,8 +74,8 @@ def singles(campaign: Campaign, count: int) -> Iterator[bytes]:
 def batches(campaign: Campaign, count: int, outputs: np.ndarray[tuple[int], np.dtype[np.uint8]]
             ) -> Iterator[bytes]:  # fmt: skip
     """Return requests of 1,000 packed reports each."""
-    bits = campaign.table.bits
-    head = bytes([1, 0, bits, 0]) + _BATCH.to_bytes(4, "little")
+    bits = campaign.tables[0].bits
+    head = bytes([2, 0, 0, 0, bits, 0, 0, 0]) + _BATCH.to_bytes(4, "little")
     head += bytes.fromhex(campaign.fingerprint)
     assert len(head) == HEADER_BYTES
     for place in range(count):

@@ -31,8 +31,7 @@ import numpy as np
 from benchmarks.attacks import ATTACKS, packed_batch
 from benchmarks.collector import memory_megabytes
 from benchmarks.http_client import Answers, ask, get, post
-from noutput.campaign.attribute import Attribute
-from noutput.campaign.campaign import Campaign
+from noutput.campaign import Campaign, Number
 from noutput.campaign.wire import REPORT_TYPE
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.tables import window_table
@@ -69,9 +68,9 @@ class Finding:
 
 def _campaign(name: str, questions: int) -> Campaign:
     return Campaign(
-        id=name, title="Load", question="How many?", public=True,
-        table=window_table(1.0, 16, 33, 0.4).plain,
-        attributes=tuple(Attribute(f"number_{n}", "", 0, 1) for n in range(questions)),
+        id=name, title="Load", text="How many?", public=True,
+        tables=(window_table(1.0, 16, 33, 0.4).plain,) * questions,
+        questions=tuple(Number(0, 1, name=f"number_{n}") for n in range(questions)),
         opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
     )  # fmt: skip
 
@@ -133,7 +132,7 @@ async def _watch(server: _Server, campaign: Campaign, seconds: float, health: st
 
     async def report(place: int, due: float) -> None:
         source = f"127.1.{place // 250 % 250}.{place % 250 + 1}"
-        content = {"version": 1, "campaign": campaign.fingerprint, "attribute": "number_0",
+        content = {"version": 2, "campaign": campaign.fingerprint, "question": "number_0",
                    "output": place % 16, "id": os.urandom(16).hex()}  # fmt: skip
         body = json.dumps(content, separators=(",", ":")).encode()
         request = post(f"/campaigns/{campaign.id}/reports", REPORT_TYPE, body)

@@ -23,11 +23,11 @@ import numpy as np
 
 import noutput as no
 from noutput.campaign import (
-    Attribute,
     Campaign,
     CertifiedTable,
     Client,
     Ledger,
+    Number,
     Policy,
     fetch_campaign,
     send_report,
@@ -44,9 +44,9 @@ def make_campaign() -> Campaign:
     return Campaign(
         id="commute",
         title="Commute",
-        question="How many minutes was your way to work today?",
-        attributes=(Attribute("commute", "minutes", MINUTES.lower, MINUTES.upper),),
-        table=table.plain,
+        text="How many minutes was your way to work today?",
+        questions=(Number(MINUTES.lower, MINUTES.upper, "minutes", name="commute"),),
+        tables=(table.plain,),
         opens=datetime(2026, 1, 1, tzinfo=UTC),
         closes=datetime(2100, 1, 1, tzinfo=UTC),
         public=True,
@@ -84,7 +84,7 @@ def answer(url: str, minutes: float) -> int:
 
 def refuse_a_lie(campaign: Campaign) -> str:
     """Return what a device says to a server that claims half the epsilon of its table."""
-    document = json.loads(campaign.table.to_json())
+    document = json.loads(campaign.tables[0].to_json())
     try:
         CertifiedTable.from_json(json.dumps({**document, "epsilon": EPSILON / 2.0}))
     except no.PrivacyError as error:
@@ -97,8 +97,10 @@ def main() -> None:
     rng = np.random.default_rng(1)
     people = np.clip(rng.lognormal(3.3, 0.65, PEOPLE), MINUTES.lower, MINUTES.upper)
     campaign = make_campaign()
-    print(campaign.question)
-    print(f"  epsilon {campaign.epsilon:g}, {campaign.table.bits} bits per report")
+    (table,) = campaign.tables
+    assert isinstance(table, CertifiedTable)  # noqa: S101 (for the type checker)
+    print(campaign.text)
+    print(f"  epsilon {campaign.epsilon:g}, {table.bits} bits per report")
     print(f"  a lying server: {refuse_a_lie(campaign)}\n")
     with tempfile.TemporaryDirectory() as folder, collector(campaign, Path(folder)) as url:
         outputs = [answer(url, float(minutes)) for minutes in people]
@@ -106,9 +108,9 @@ def main() -> None:
             found = json.load(response)
     print("true minutes   sent   which stands for")
     for minutes, output in list(zip(people, outputs, strict=True))[:5]:
-        decoded = MINUTES.from_unit(campaign.table.outputs[output])
+        decoded = MINUTES.from_unit(table.outputs[output])
         print(f"{minutes:12.1f} {output:6d} {decoded:18.1f}")
-    mean = found["attributes"][0]["mean"]
+    mean = found["questions"][0]["mean"]
     low, high = mean["interval"]
     print(f"\n{found['reports']} reports; true mean {people.mean():.1f} minutes,")
     print(f"estimate {mean['value']:.1f}, 95% interval {low:.1f} to {high:.1f}")

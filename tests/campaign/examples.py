@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-
 from typing import Any
 
 from noutput.campaign import (

@@ -10,7 +10,7 @@ Document = dict[str, Any]
 
 
 def signed(found: Document) -> Document:
-    """Return a document with the fingerprints that its content has; written apart from the package."""
+    """Return a document with the fingerprints of its content, without the package's own code."""
     tables = [
         {**each, "fingerprint": table_print(each)} if _is_table(each) else each
         for each in found["tables"]
@@ -38,7 +38,7 @@ def packed(value: Any) -> bytes:
         case None | True | False:
             return {None: b"n", True: b"t", False: b"f"}[value]
         case int() | float():
-            return struct.pack("<cd", b"d", value if value else 0.0)
+            return struct.pack("<cd", b"d", value or 0.0)
         case str():
             data = value.encode("utf-8", "surrogatepass")
             return struct.pack("<cI", b"s", len(data)) + data

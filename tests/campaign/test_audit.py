@@ -23,7 +23,7 @@ INPUTS = [-1.0, -0.3, 0.0, 0.5, 1.0]
 
 
 def python_sampler(campaign: Campaign) -> Any:
-    return lambda x, _rng: np.array([campaign.table.privatize(v) for v in x.tolist()])
+    return lambda x, _rng: np.array([campaign.tables[0].privatize(v) for v in x.tolist()])
 
 
 def javascript_sampler(campaign: Campaign) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.errors import DocumentError, InvalidArgumentError, NoutputError, PrivacyError
 from noutput.interval import Interval
 from tests.campaign.examples import OPENS, commute_campaign, example_campaigns, salary_campaign
@@ -61,14 +61,19 @@ def test_messages_about_text_that_is_no_json_are_whole() -> None:
 CHANGES: dict[str, dict[str, Any]] = {
     "id": {"id": "other"},
     "title": {"title": "Other"},
-    "question": {"question": "Why?"},
-    "goal": {"goal": "distribution"},
+    "text": {"text": "Why?"},
+    "objective": {"objectives": ("distribution",)},
     "public": {"public": True},
     "opens": {"opens": OPENS + timedelta(seconds=1)},
-    "unit": {"attributes": (Attribute("commute", "hours", 0, 180),)},
-    "upper": {"attributes": (Attribute("commute", "minutes", 0, 181),)},
-    "more": {"attributes": (*commute_campaign().attributes, Attribute("b", "", 0, 1))},
-    "table": {"table": salary_campaign().table},
+    "unit": {"questions": (Number(0, 180, "hours", name="commute"),)},
+    "upper": {"questions": (Number(0, 181, "minutes", name="commute"),)},
+    "more": {
+        "questions": (*commute_campaign().questions, Number(0, 1, name="b")),
+        "tables": commute_campaign().tables * 2,
+        "objectives": ("mean",) * 2,
+    },
+    "table": {"tables": salary_campaign().tables[:1]},
+    "version": {"version": 2},
 }
 
 
@@ -119,7 +124,7 @@ def test_instants_are_kept_in_utc() -> None:
         {"opens": datetime(2026, 3, 1)},
         {"opens": datetime(2026, 3, 1, microsecond=1, tzinfo=UTC)},
         {"opens": "2026-03-01T00:00:00Z"},
-        {"attributes": ()},
+        {"questions": ()},
         {"id": 3},
     ],
     ids=range(5),
@@ -136,29 +141,28 @@ def test_it_cannot_be_changed() -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(0.001, 1e6), st.floats(-2e6, 2e6))
 def test_values_map_as_intervals_do(lower: float, width: float, value: float) -> None:
-    attribute = Attribute("a", "", lower, lower + width)
+    number = Number(lower, lower + width)
     interval = Interval(lower, lower + width)
-    x = attribute.to_unit(value)
+    x = number.encode(value)
     assert x == float(interval.to_unit(value, clip=True))
-    assert attribute.from_unit(x) == interval.from_unit(x)
+    assert number.from_unit(x) == interval.from_unit(x)
 
 
 def test_values_agree_with_the_vectors() -> None:
     for case in vectors("campaigns")["units"]:
-        attribute = Attribute("a", "", case["lower"], case["upper"])
-        assert attribute.to_unit(case["value"]) == case["x"]
+        assert Number(case["lower"], case["upper"]).encode(case["value"]) == case["x"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "4242", None, True, 10**400])
 def test_values_that_are_no_numbers_are_refused_without_repeating_them(value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"values\['a'\] must be a finite") as caught:
-        Attribute("a", "", 0, 1).to_unit(value)
+        Number(0, 1, name="a").encode(value)
     assert "4242" not in str(caught.value)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert Attribute("a", "", 0, 1).to_unit(np.float64(0.5)) == 0.0
+    assert Number(0, 1).encode(np.float64(0.5)) == 0.0
 
 
-def test_attribute_places() -> None:
-    assert example_campaigns()[1].attribute_indexes == {"salary": 0, "age": 1, "change_2": 2}
+def test_places_of_questions() -> None:
+    assert example_campaigns()[1].question_indexes == {"salary": 0, "age": 1, "change_2": 2}

@@ -25,7 +25,7 @@ def test_the_same_campaign_gets_the_same_report() -> None:
         client = Client(commute_campaign(), ledger, clock=lambda: NOW)
         first = client.report(42)
         assert first.campaign == commute_campaign().fingerprint
-        assert first.attribute == "commute"
+        assert first.question == "commute"
         assert 0 <= first.output < 3
         for values in (42, 0.0, 1000, {"commute": 180}):
             assert client.report(values) == first
@@ -36,7 +36,7 @@ def test_the_same_campaign_gets_the_same_report() -> None:
 
 def test_the_policy_decides_and_not_the_claim() -> None:
     campaign = commute_campaign()
-    loss = campaign.table.privacy_loss()
+    loss = campaign.tables[0].privacy_loss()
     with Ledger(None) as ledger:
         Client(campaign, ledger, Policy(epsilon=loss))
         with pytest.raises(PrivacyError):
@@ -54,9 +54,9 @@ def test_a_policy_below_the_campaigns_epsilon_says_both() -> None:
 
 def test_a_campaign_that_claims_more_than_it_loses_costs_what_the_policy_proves() -> None:
     honest = commute_campaign()
-    table = replace(honest.table, epsilon=5.0)
+    table = replace(honest.tables[0], epsilon=5.0)
     with Ledger(None) as ledger:
-        Client(replace(honest, table=table), ledger, clock=lambda: NOW).report(42)
+        Client(replace(honest, tables=(table,)), ledger, clock=lambda: NOW).report(42)
         assert ledger.spent(0.0) == 1.0
 
 
@@ -141,7 +141,7 @@ def closed_ledger() -> Ledger:
 
 LATE = CLOSES.timestamp()
 FAILURES: dict[str, Callable[[], Any]] = {
-    "text": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: NOW).report("4242"),  # type: ignore[arg-type]
+    "text": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: NOW).report("4242"),
     "too large": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: NOW).report(
         int("4242" * 99)
     ),
@@ -159,7 +159,7 @@ FAILURES: dict[str, Callable[[], Any]] = {
     "a broken clock": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: 1e30).report(
         42.42
     ),
-    "a simulated person": lambda: draw_report(commute_campaign(), "4242"),  # type: ignore[arg-type]
+    "a simulated person": lambda: draw_report(commute_campaign(), "4242"),
 }
 
 
@@ -167,7 +167,7 @@ FAILURES: dict[str, Callable[[], Any]] = {
 def test_errors_keep_no_value(call: Callable[[], Any]) -> None:
     with pytest.raises((InvalidArgumentError, PolicyError, OverflowError)) as caught:
         call()
-    unit = commute_campaign().attributes[0].to_unit(42.42)
+    unit = commute_campaign().questions[0].encode(42.42)
     found = kept(caught.value)
     for trace in ("42.42", "4242", str(unit), "lambda", "cell"):
         assert trace not in found, found
@@ -188,13 +188,13 @@ def test_an_error_that_the_caller_handles_keeps_its_traceback() -> None:
 def test_values_beyond_the_bounds_are_clipped_on_the_device() -> None:
     campaign = commute_campaign()
     top = [draw_report(campaign, 1e9).output for _ in range(3000)]
-    share = campaign.table.weights[-1][2] / (1 << 32)
+    share = campaign.tables[0].weights[-1][2] / (1 << 32)
     assert abs(top.count(2) / 3000 - share) < 6 * math.sqrt(share * (1 - share) / 3000)
 
 
-def test_every_attribute_is_drawn_alike() -> None:
+def test_every_question_is_drawn_alike() -> None:
     campaign = salary_campaign()
-    drawn = [draw_report(campaign, SALARY).attribute for _ in range(3000)]
+    drawn = [draw_report(campaign, SALARY).question for _ in range(3000)]
     for name in SALARY:
         assert abs(drawn.count(name) - 1000) < 6 * math.sqrt(3000 * 2 / 9)
 

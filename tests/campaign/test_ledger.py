@@ -27,7 +27,8 @@ def fresh(campaign: str) -> Report:
 
 def remember(ledger: Ledger, number: int, now: float = NOW, cost: float = 1.0) -> Report:
     campaign = f"{number:064x}"
-    return ledger.remember(campaign, cost, POLICY, now, lambda: fresh(campaign))
+    (report,) = ledger.remember(campaign, cost, POLICY, now, lambda: [fresh(campaign)])
+    return report
 
 
 @pytest.fixture
@@ -49,8 +50,8 @@ def test_a_report_is_remembered_in_a_private_file(path: Path) -> None:
     with Ledger(path) as ledger:
         first = remember(ledger, 1)
         assert remember(ledger, 1) == first
-        assert ledger.find(first.campaign) == first
-        assert ledger.find("f" * 64) is None
+        assert ledger.find(first.campaign) == [first]
+        assert ledger.find("f" * 64) == []
     with Ledger(path) as ledger:
         assert remember(ledger, 1) == first
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -61,9 +62,9 @@ def test_the_total_is_capped_in_any_period(path: Path) -> None:
         remember(ledger, 1, NOW)
         remember(ledger, 2, NOW + 10 * DAY)
         for now in (NOW + 10 * DAY, NOW + 29.9 * DAY, NOW - 5 * DAY):  # also if the clock goes back
-            with pytest.raises(PolicyError, match="2 of it is spent, and this report costs 1"):
+            with pytest.raises(PolicyError, match="2 of it is spent, and this campaign costs 1"):
                 remember(ledger, 3, now)
-        assert ledger.find(f"{3:064x}") is None
+        assert ledger.find(f"{3:064x}") == []
         remember(ledger, 3, NOW + 30.1 * DAY)
         with pytest.raises(PolicyError):
             remember(ledger, 4, NOW + 39.9 * DAY)
@@ -80,9 +81,9 @@ def test_sums_of_decimal_fractions_reach_the_total() -> None:
     with Ledger(None) as ledger:
         for number in range(3):
             campaign = f"{number:064x}"
-            ledger.remember(campaign, 0.1, policy, NOW, lambda c=campaign: fresh(c))  # type: ignore[misc]
+            ledger.remember(campaign, 0.1, policy, NOW, lambda c=campaign: [fresh(c)])  # type: ignore[misc]
         with pytest.raises(PolicyError):
-            ledger.remember(PRINT[:-1] + "f", 0.001, policy, NOW, lambda: fresh(PRINT))
+            ledger.remember(PRINT[:-1] + "f", 0.001, policy, NOW, lambda: [fresh(PRINT)])
 
 
 def test_what_fails_while_drawing_costs_nothing(path: Path) -> None:
@@ -113,7 +114,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, kind: str) 
             Ledger(path).close()
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE other (x)")
-            connection.execute("PRAGMA user_version=2")
+            connection.execute("PRAGMA user_version=3")
         connection.close()
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(InvalidArgumentError, match="ledger must"):
@@ -251,6 +252,12 @@ def test_the_file_holds_no_value(path: Path) -> None:
     data = path.read_bytes()
     assert b"123.45" not in data
     with sqlite3.connect(path) as connection:
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(reports)")]
+        columns = {
+            table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            for (table,) in connection.execute("SELECT name FROM sqlite_master").fetchall()
+        }
     connection.close()
-    assert columns == ["campaign", "attribute", "output", "id", "epsilon", "answered", "sent"]
+    assert columns == {
+        "answers": ["campaign", "version", "epsilon", "answered"],
+        "reports": ["campaign", "place", "question", "output", "id", "sent"],
+    }

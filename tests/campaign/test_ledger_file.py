@@ -22,8 +22,8 @@ PRINT = "0" * 64
 POLICY = Policy(epsilon=1.0, total=1e6)
 
 
-def fresh() -> Report:
-    return Report(PRINT, "commute", 1)
+def fresh() -> list[Report]:
+    return [Report(PRINT, "commute", 1)]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_opening_does_not_release_a_lock(path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("not now")
 
-    def make() -> Report:
+    def make() -> list[Report]:
         with monkeypatch.context() as patch:
             patch.setattr(sqlite3, "connect", refuse)  # it would wait for its turn
             with pytest.raises(InvalidArgumentError, match="not now"):

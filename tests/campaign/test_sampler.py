@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from noutput.campaign import Campaign, draw_report
+from noutput.campaign import Campaign, CertifiedTable, draw_report
 from noutput.mechanisms.table import TableMechanism
 from tests.campaign.examples import commute_campaign, salary_campaign
 
@@ -23,8 +23,10 @@ CHANCE = 1e-9  # of a false alarm: the randomness is the operating system's
 
 
 def expected(campaign: Campaign, value: float, total: int) -> NDArray[np.float64]:
-    mechanism = TableMechanism.of(campaign.table)
-    chances = mechanism.probabilities(campaign.attributes[0].to_unit(value))
+    (table, *_) = campaign.tables
+    assert isinstance(table, CertifiedTable)
+    mechanism = TableMechanism.of(table)
+    chances = mechanism.probabilities(campaign.questions[0].encode(value))
     return np.asarray(chances / chances.sum() * total)
 
 
@@ -46,7 +48,7 @@ def test_sixteen_outputs_fit() -> None:
     campaign = salary_campaign()
     values = {"salary": 9_000.0, "age": 30.0, "change_2": 0.0}
     drawn = (draw_report(campaign, values) for _ in range(30_000))
-    found = Counter(report.output for report in drawn if report.attribute == "salary")
+    found = Counter(report.output for report in drawn if report.question == "salary")
     counts = [found[i] for i in range(16)]
     wanted = expected(campaign, 9_000.0, sum(counts))
     large = wanted >= 5.0

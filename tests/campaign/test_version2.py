@@ -34,7 +34,9 @@ BAD = {case["why"]: case for case in CAMPAIGNS["bad"]}
 ANSWERS = vectors("answers")
 
 
-@pytest.mark.parametrize("case", vectors("canonical")["cases"], ids=lambda case: repr(case["value"]))
+@pytest.mark.parametrize(
+    "case", vectors("canonical")["cases"], ids=lambda case: repr(case["value"])
+)
 def test_the_canonical_form_agrees_with_the_vectors(case: dict[str, Any]) -> None:
     assert canonical(case["value"]).hex() == case["bytes"]
     assert packed(case["value"]).hex() == case["bytes"]
@@ -80,10 +82,12 @@ def test_what_a_newer_version_may_know_says_so(why: str) -> None:
 
 def test_an_unknown_key_is_named() -> None:
     found = json.loads(survey_campaign().to_json())
-    with pytest.raises(DocumentError, match="key budget must be absent: the document needs a newer"):
+    with pytest.raises(
+        DocumentError, match="key budget must be absent: the document needs a newer"
+    ):
         Campaign.from_json(json.dumps(signed({**found, "budget": 3})))
+    wave = {**found["waves"][0], "bounds": []}
     with pytest.raises(DocumentError, match=r"key waves\[0\]\.bounds must be absent"):
-        wave = {**found["waves"][0], "bounds": []}
         Campaign.from_json(json.dumps(signed({**found, "waves": [wave]})))
 
 

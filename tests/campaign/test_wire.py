@@ -30,7 +30,7 @@ from tests.campaign.vectors import vectors
 
 DOCS = Path(__file__).parents[2] / "docs" / "wire.md"
 CAMPAIGN = salary_campaign()
-NAMES = list(CAMPAIGN.attribute_indexes)
+NAMES = list(CAMPAIGN.question_indexes)
 
 
 def reports(count: int, seed: int = 1) -> list[Report]:
@@ -41,6 +41,7 @@ def reports(count: int, seed: int = 1) -> list[Report]:
             rng.choice(NAMES),
             rng.randrange(16),
             f"{rng.getrandbits(128):032x}",
+            version=1,
         )
         for _ in range(count)
     ]
@@ -64,9 +65,9 @@ def test_a_report_round_trips() -> None:
     assert decode_report(encode_report(report), CAMPAIGN) == report
 
 
-def test_one_attribute_takes_no_bits() -> None:
+def test_one_question_takes_no_bits() -> None:
     campaign = commute_campaign()
-    entries = [Report(campaign.fingerprint, "commute", i % 3) for i in range(9)]
+    entries = [Report(campaign.fingerprint, "commute", i % 3, version=1) for i in range(9)]
     packed = encode_packed(campaign, entries)
     assert len(packed) == 40 + 16 * 9 + 3
     assert decode_packed(packed, campaign) == by_id(entries)
@@ -76,7 +77,10 @@ def test_one_attribute_takes_no_bits() -> None:
 def test_bodies_agree_with_the_vectors(name: str) -> None:
     found = vectors(name)
     campaign = Campaign.from_json(json.dumps(found["campaign"]))
-    entries = [Report(**entry) for entry in found["reports"]]
+    entries = [
+        Report(entry["campaign"], entry["attribute"], entry["output"], entry["id"], version=1)
+        for entry in found["reports"]
+    ]
     single, batch, packed = (bytes.fromhex(case["body"]) for case in found["bodies"])
     assert [case["type"] for case in found["bodies"]] == [REPORT_TYPE, BATCH_TYPE, PACKED_TYPE]
     assert decode_report(single, campaign) == entries[0]
@@ -205,7 +209,7 @@ def test_columns_can_be_read_at_once() -> None:
 
 def test_an_output_beyond_the_table_is_refused() -> None:
     campaign = commute_campaign()  # three outputs in two bits
-    packed = encode_packed(campaign, [Report(campaign.fingerprint, "commute", 2)])
+    packed = encode_packed(campaign, [Report(campaign.fingerprint, "commute", 2, version=1)])
     with pytest.raises(WireError) as caught:
         decode_packed(packed[:-1] + b"\xc0", campaign)
     assert caught.value.problem.name == "unknown-output"

@@ -51,10 +51,11 @@ def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
     assert campaign.id == "commute-2026"
     assert campaign.epsilon == 1.0
     assert campaign.public
-    assert campaign.goal == "mean"
-    assert campaign.table.n_outputs == 3
-    assert [each.name for each in campaign.attributes] == ["commute", "changes"]
-    assert campaign.attributes[1].unit == ""
+    assert campaign.version == 1
+    assert campaign.objectives == ("mean", "mean")
+    assert campaign.tables[0].n_outputs == 3
+    assert [each.name for each in campaign.questions] == ["commute", "changes"]
+    assert campaign.questions[1] == no.Number(0, 9.5, name="changes")
     assert json.loads(campaign.to_json())["closes"] == "2026-03-31T22:00:00Z"
     for fact in ("commute.json", "3 outputs, 2 bits", "certified loss", campaign.fingerprint):
         assert fact in done.output
@@ -65,8 +66,8 @@ def test_a_campaign_is_balanced_unless_it_says_otherwise(tmp_path: Path) -> None
     assert done.exit_code == 0, done.output
     campaign = Campaign.from_json((tmp_path / "commute.json").read_bytes())
     found = no.design(1.0)
-    assert campaign.goal == "balanced"
-    assert campaign.table.fingerprint == found.mechanism.fingerprint
+    assert campaign.objectives == ("balanced", "balanced")
+    assert campaign.tables[0].fingerprint == found.mechanism.fingerprint
     assert "128 outputs, 7 bits" in done.output
     assert found.lower_bound is not None
     times = f"{found.value / found.lower_bound:.3f} times the proven limit"
@@ -85,9 +86,9 @@ def test_a_campaign_is_balanced_unless_it_says_otherwise(tmp_path: Path) -> None
 def test_goal_and_objective_follow_each_other(goal: str, table: str, objective: str) -> None:
     text = RECIPE.partition("[table]")[0].replace("public = true", goal) + f"[table]\n{table}"
     draft = CampaignDraft.from_toml(text)
-    assert draft.design == {"epsilon": 1.0, "objective": objective}
+    assert draft.designs == ({"epsilon": 1.0, "objective": objective},) * 2
     expected = {"worst": "mean", "average": "mean"}.get(objective, objective)
-    assert draft.parts["goal"] == expected
+    assert draft.parts["objectives"] == (expected, expected)
 
 
 def test_a_table_for_another_goal_is_refused() -> None:
@@ -102,9 +103,9 @@ def test_a_campaign_can_ask_for_the_distribution(tmp_path: Path) -> None:
     done = create(tmp_path, text)
     assert done.exit_code == 0, done.output
     campaign = Campaign.from_json((tmp_path / "commute.json").read_bytes())
-    assert campaign.goal == "distribution"
+    assert campaign.objectives == ("distribution", "distribution")
     wanted = no.design(1.0, 32, "distribution").mechanism
-    assert campaign.table.fingerprint == wanted.fingerprint
+    assert campaign.tables[0].fingerprint == wanted.fingerprint
     assert "32 outputs, 5 bits" in done.output
 
 
@@ -148,7 +149,7 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ("upper = 180", "", "attributes[0].upper must be given"),
         ("upper = 180", "uper = 180", "key attributes[0].uper must be 'upper'"),
         ("upper = 9.5", "upper = nan", "attributes[1].upper must be a finite number; found nan"),
-        ('name = "changes"', 'name = "commute"', "attributes must have different names"),
+        ('name = "changes"', 'name = "commute"', "questions must have different names"),
         ("[[attributes]]\nname = \"commute\"", "[other]\nname = 'commute'", "key other must be"),
         ("outputs = 3", "outputs = 1", "table.outputs must be a whole number from 2 to 256"),
         ("outputs = 3", "size = 3", "key table.size must be one of"),

@@ -2,29 +2,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
+from noutput.questions import Question
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.collector.service import Service, start_service
 from tests.tables import window_table
 
 
-def make_campaign(name: str = "commute", *, public: bool = False, outputs: int = 5) -> Campaign:
+def make_campaign(
+    name: str = "commute", *, public: bool = False, outputs: int = 5, version: int = 2
+) -> Campaign:
     return Campaign(
-        id=name, title="Commute", question="How long was your way to work?", public=public,
-        attributes=(
-            Attribute("minutes", "min", 0, 180), Attribute("rides", "", 0, 10),
-            Attribute("cost", "USD", 0, 50),
+        id=name, title="Commute", text="How long was your way to work?", public=public,
+        questions=(
+            Number(0, 180, "min", name="minutes"), Number(0, 10, name="rides"),
+            Number(0, 50, "USD", name="cost"),
         ),
-        table=window_table(2.0, outputs, 7, 0.4).plain,
+        tables=(window_table(2.0, outputs, 7, 0.4).plain,) * 3, version=version,
         opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     )  # fmt: skip
+
+
+def with_questions(campaign: Campaign, *questions: Question) -> Campaign:
+    """Return a campaign that asks other questions, all with its first table."""
+    tables = campaign.tables[:1] * len(questions)
+    objectives = campaign.objectives[:1] * len(questions)
+    return replace(campaign, questions=questions, tables=tables, objectives=objectives)
 
 
 @pytest.fixture(scope="session")

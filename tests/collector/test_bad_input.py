@@ -24,13 +24,13 @@ from noutput.campaign.wire import (
     encode_batch,
     encode_report,
 )
-from tests.collector.conftest import make_campaign
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.service import Service, problem
 
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
 REFUSALS = {
     "malformed-body": 400, "wrong-fingerprint": 409, "body-too-large": 413,
-    "unknown-attribute": 422, "unknown-output": 422, "repeated-id": 422,
+    "unknown-question": 422, "unknown-output": 422, "repeated-id": 422,
 }  # fmt: skip
 READERS: dict[str, Callable[[bytes, Campaign], list[Report]]] = {
     PACKED_TYPE: decode_packed,
@@ -59,9 +59,9 @@ async def post(service: Service, body: bytes, media: str) -> tuple[int, dict[str
 
 def seeded_report(rng: random.Random, campaign: Campaign) -> Report:
     """Return a report that is the same in every run, unlike a device's."""
-    attribute = rng.choice(campaign.attributes).name
-    output = rng.randrange(campaign.table.n_outputs)
-    return Report(campaign.fingerprint, attribute, output, rng.randbytes(16).hex())
+    question = rng.choice(campaign.questions).name
+    output = rng.randrange(campaign.tables[0].n_outputs)
+    return Report(campaign.fingerprint, question, output, rng.randbytes(16).hex())
 
 
 def mutate(rng: random.Random, body: bytes) -> bytes:
@@ -136,7 +136,7 @@ def test_20_000_random_and_mutated_packed_bodies(service: Service, campaign: Cam
     found = run(service, check_all(service, campaign, PACKED_TYPE, bodies))
     assert sum(found.values()) == 20_000
     assert {name for name, count in found.items() if count >= 10} >= {
-        "malformed-body", "wrong-fingerprint", "body-too-large", "unknown-attribute",
+        "malformed-body", "wrong-fingerprint", "body-too-large", "unknown-question",
         "unknown-output", "counted",
     }  # fmt: skip
 
@@ -150,9 +150,9 @@ def test_mutated_json_bodies(service: Service, campaign: Campaign, media: str) -
     bodies = [mutate(rng, good) for _ in range(2_000)]
     text = good.decode()
     for old, new in (
-        ('"version":1', '"version":1.0'), ('"version":1', '"version":true'),
+        ('"version":2', '"version":2.0'), ('"version":2', '"version":true'),
         ('"output":', '"output":-'), ('"output":', '"output":1'), ('"output":', '"output":00'),
-        (reports[0].attribute, "nothing"), (reports[0].id, reports[0].id.upper()),
+        (reports[0].question, "nothing"), (reports[0].id, reports[0].id.upper()),
         (reports[0].id, "0" * 31), ("{", "{ "), ("{", '{"id":"x",'), ("}", ',"more":1}'),
         (campaign.fingerprint, "0" * 64), (campaign.fingerprint, ""), ('"output"', '"output "'),
     ):  # fmt: skip
@@ -173,7 +173,7 @@ def test_every_documented_refusal(service: Service, campaign: Campaign) -> None:
         return problem(service.send(content, REPORT_TYPE))
 
     assert single(campaign="0" * 64) == (409, "wrong-fingerprint")
-    assert single(attribute="nothing") == (422, "unknown-attribute")
+    assert single(question="nothing") == (422, "unknown-question")
     assert single(output=5) == (422, "unknown-output")
     assert single(output=10**30) == (422, "unknown-output")
     assert single(id="x") == (400, "malformed-body")
@@ -213,9 +213,8 @@ def test_the_largest_batch_is_counted(service: Service, campaign: Campaign) -> N
 
 
 @pytest.mark.parametrize("outputs", [2, 16, 17, 256])
-@pytest.mark.parametrize("attributes", [1, 3])
-def test_packed_columns_match_the_reader(outputs: int, attributes: int) -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize("questions", [1, 3])
+def test_packed_columns_match_the_reader(outputs: int, questions: int) -> None:
 
     import numpy as np
 
@@ -223,13 +222,13 @@ def test_packed_columns_match_the_reader(outputs: int, attributes: int) -> None:
     from noutput.collector.ingest.columns import read_columns
 
     campaign = make_campaign(outputs=outputs)
-    campaign = replace(campaign, attributes=campaign.attributes[:attributes])
-    values = {each.name: 3.0 for each in campaign.attributes}
+    campaign = with_questions(campaign, *campaign.questions[:questions])
+    values = {each.name: 3.0 for each in campaign.questions}
     reports = [draw_report(campaign, values) for _ in range(33)]
     body = encode_packed(campaign, reports)
     ids, cells = read_columns(PACKED_TYPE.encode(), body, CellLayout(campaign))
     wanted = decode_packed(body, campaign)
     assert ids.hex() == "".join(report.id for report in wanted)
     assert np.frombuffer(cells, "<i4").tolist() == [
-        campaign.attribute_indexes[report.attribute] * outputs + report.output for report in wanted
+        campaign.question_indexes[report.question] * outputs + report.output for report in wanted
     ]

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noutput.campaign import Campaign, draw_report
+from noutput.campaign import Campaign, CertifiedTable, Number, draw_report
 from noutput.cli.summary import document
 from noutput.collector import estimates as module
-from noutput.collector.http.models import EstimatesModel
+from noutput.collector.http.models import EstimatesModel, NumberEstimate
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.summary import summarize
 from noutput.mechanisms.table import TableMechanism
-from noutput.questions import Number
 from noutput.tally import Tally
 from tests.collector.conftest import make_campaign
 from tests.collector.people import seeded_reports
@@ -27,7 +26,9 @@ def test_few_reports_give_nulls(service: Service, campaign: Campaign) -> None:
     service.create(campaign)
     found = EstimatesModel.model_validate(service.call("GET", PATH, headers=service.admin).json())
     assert (found.reports, found.state, found.as_of) == (0, "open", "2026-05-01T00:00:00Z")
-    assert [entry.mean for entry in found.attributes] == [None, None, None]
+    for entry in found.questions:
+        assert isinstance(entry, NumberEstimate)
+        assert entry.mean is None
     service.report(draw_report(campaign, {"minutes": 1.0, "rides": 1.0, "cost": 1.0}))
 
 
@@ -40,9 +41,10 @@ def test_estimates_cover_the_truth(service: Service, rng: np.random.Generator) -
     answer = service.call("GET", f"{PATH}?bins=32&level=0.999")
     found = EstimatesModel.model_validate(answer.json())
     assert found.reports == 9_000
-    assert sum(entry.reports for entry in found.attributes) == 9_000
-    for entry in found.attributes:
-        truth = people.values[entry.name]
+    assert sum(entry.reports for entry in found.questions) == 9_000
+    for entry in found.questions:
+        assert isinstance(entry, NumberEstimate)
+        truth = np.asarray(people.values[entry.name], float)
         assert entry.mean is not None
         assert entry.variance is not None
         assert entry.quantiles is not None
@@ -67,11 +69,12 @@ def test_forged_reports_show(service: Service) -> None:
     service.create(campaign)
     everybody = [draw_report(campaign, {"minutes": 90.0, "rides": 5.0, "cost": 25.0})
                  for _ in range(3_000)]  # fmt: skip
-    forged = [type(report)(report.campaign, report.attribute, 3 * (i % 2), report.id)
+    forged = [type(report)(report.campaign, report.question, 3 * (i % 2), report.id)
               for i, report in enumerate(everybody)]  # fmt: skip
     service.batch(campaign, forged)
     found = EstimatesModel.model_validate(service.call("GET", PATH).json())
-    for entry in found.attributes:
+    for entry in found.questions:
+        assert isinstance(entry, NumberEstimate)
         assert entry.goodness_of_fit is not None
         assert entry.goodness_of_fit < 0.01
 
@@ -112,16 +115,19 @@ def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.
     for name in DISTRIBUTIONS:
         people = simulate_people(campaign, 500, name, rng)
         assert len(people) == 500
-        for each in campaign.attributes:
-            values = people.values[each.name]
+        for each in campaign.questions:
+            assert isinstance(each, Number)
+            values = np.asarray(people.values[each.name], float)
             assert each.lower <= values.min() < values.max() <= each.upper
     with pytest.raises(InvalidArgumentError, match="distribution"):
         simulate_people(campaign, 500, "nothing", rng)
 
 
 def test_the_table_is_the_same_for_estimates(campaign: Campaign) -> None:
-    mechanism = TableMechanism.of(campaign.table)
-    assert mechanism.fingerprint == campaign.table.fingerprint
+    (table,) = set(campaign.tables)
+    assert isinstance(table, CertifiedTable)
+    mechanism = TableMechanism.of(table)
+    assert mechanism.fingerprint == campaign.tables[0].fingerprint
 
 
 def test_the_command_line_says_the_same_of_the_same_counts(
@@ -132,12 +138,13 @@ def test_the_command_line_says_the_same_of_the_same_counts(
     people = simulate_people(campaign, 3_000, "lognormal", rng)
     reports = seeded_reports(campaign, people, rng)
     service.batch(campaign, reports)
-    answered = service.call("GET", PATH).json()["attributes"]
-    mechanism = TableMechanism.from_json(campaign.table.to_json())
-    for attribute, found in zip(campaign.attributes, answered, strict=True):
-        mine = [report.output for report in reports if report.attribute == attribute.name]
+    answered = service.call("GET", PATH).json()["questions"]
+    mechanism = TableMechanism.from_json(campaign.tables[0].to_json())
+    for question, found in zip(campaign.questions, answered, strict=True):
+        assert isinstance(question, Number)
+        mine = [report.output for report in reports if report.question == question.name]
         tally = Tally.of(mechanism, mine)
-        summary = summarize(mechanism, tally, Number(attribute.lower, attribute.upper))
+        summary = summarize(mechanism, tally, question)
         printed = json.loads(json.dumps(document(summary)))
         assert found["mean"].items() <= printed["mean"].items()
         assert found["variance"] == printed["variance"]

@@ -24,7 +24,7 @@ def add(services: Services, campaign: Campaign, count: int, rng: np.random.Gener
     values = (campaign.id, campaign.fingerprint, campaign.to_json())
     row, _ = services.store.create(*values, format_instant(services.clock()))
     services.directory.take(row)
-    cells = np.arange(count) % (len(campaign.attributes) * campaign.table.n_outputs)
+    cells = np.arange(count) % (len(campaign.questions) * campaign.tables[0].n_outputs)
     services.store.add([Submission(row.key, rng.bytes(16 * count), cells.astype("<i4").tobytes())])
     return row.key
 

@@ -89,8 +89,8 @@ class Sender(threading.Thread):
             left -= size
 
     def _draw(self, rng: random.Random) -> Report:
-        attribute = rng.choice(self.campaign.attributes).name
-        return Report(self.campaign.fingerprint, attribute, rng.randrange(5), new_id())
+        question = rng.choice(self.campaign.questions).name
+        return Report(self.campaign.fingerprint, question, rng.randrange(5), new_id())
 
     def _until_acknowledged(self, body: bytes, kind: str, size: int) -> None:
         deadline = time.monotonic() + 90
@@ -156,7 +156,7 @@ def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> No
     ids: set[bytes] = set()
     for sender in senders:
         for report in sender.acknowledged.values():
-            cell = campaign.attribute_indexes[report.attribute] * 5 + report.output
+            cell = campaign.question_indexes[report.question] * 5 + report.output
             wanted[cell] = wanted.get(cell, 0) + 1
             ids.add(bytes.fromhex(report.id))
     assert len(ids) == REPORTS

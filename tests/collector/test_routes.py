@@ -75,7 +75,7 @@ def test_a_report_is_counted_once(service: Service, campaign: Campaign) -> None:
     assert service.total() == 1
     row = service.store.campaign("commute")
     assert row is not None
-    place = campaign.attribute_indexes[report.attribute]
+    place = campaign.question_indexes[report.question]
     assert service.store.counts(row.key) == {place * 5 + report.output: 1}
 
 
@@ -91,7 +91,7 @@ def test_the_three_forms_of_reports_agree(service: Service, campaign: Campaign) 
     assert answer.json() == {"accepted": 0, "repeated": 1}
     wanted: dict[int, int] = {}
     for report in reports:
-        cell = campaign.attribute_indexes[report.attribute] * 5 + report.output
+        cell = campaign.question_indexes[report.question] * 5 + report.output
         wanted[cell] = wanted.get(cell, 0) + 1
     row = service.store.campaign("commute")
     assert row is not None

@@ -102,7 +102,7 @@ def test_bodies_may_have_as_many_bytes_as_the_page_says(
 def test_a_batch_has_1_to_10_000_reports(open_service: Service, campaign: Campaign) -> None:
     report = draw_report(campaign, VALUES)
     ids = [f"{number:032x}" for number in range(MAX_BATCH + 1)]
-    reports = [type(report)(report.campaign, report.attribute, 0, each) for each in ids]
+    reports = [type(report)(report.campaign, report.question, 0, each) for each in ids]
     body = json.loads(encode_batch(reports[:1]))
     none = json.dumps({**body, "reports": []}).encode()
     assert problem(open_service.send(none, BATCH_TYPE)) == (400, "malformed-body")
@@ -122,7 +122,7 @@ def test_a_batch_is_counted_as_a_whole_or_refused_as_a_whole(
 ) -> None:
     body = json.loads(encode_batch([draw_report(campaign, VALUES) for _ in range(3)]))
     good = json.dumps(body).encode()
-    body["reports"][bad]["output"] = campaign.table.n_outputs
+    body["reports"][bad]["output"] = campaign.tables[0].n_outputs
     refused = open_service.send(json.dumps(body).encode(), BATCH_TYPE)
     assert problem(refused) == (422, "unknown-output")
     assert open_service.total() == 0
@@ -135,8 +135,8 @@ def test_an_id_that_was_counted_changes_no_count(open_service: Service, campaign
     row = open_service.store.campaign("commute")
     assert row is not None
     before = open_service.store.counts(row.key)
-    for place, attribute in enumerate(VALUES):
-        other = type(first)(first.campaign, attribute, place, first.id)
+    for place, question in enumerate(VALUES):
+        other = type(first)(first.campaign, question, place, first.id)
         assert open_service.report(other).json() == {"accepted": 0, "repeated": 1}
     assert open_service.store.counts(row.key) == before
 
@@ -168,11 +168,11 @@ REFUSED: dict[str, Callable[[Service, Campaign], httpx.Response]] = {
     ),
     "body-too-large": lambda service, _: service.send(b" " * 1025, REPORT_TYPE),
     "unsupported-media-type": lambda service, _: service.send(b"{}", "application/json"),
-    "unknown-attribute": lambda service, campaign: service.send(
-        changed(campaign, attribute="nothing"), REPORT_TYPE
+    "unknown-question": lambda service, campaign: service.send(
+        changed(campaign, question="nothing"), REPORT_TYPE
     ),
     "unknown-output": lambda service, campaign: service.send(
-        changed(campaign, output=campaign.table.n_outputs), REPORT_TYPE
+        changed(campaign, output=campaign.tables[0].n_outputs), REPORT_TYPE
     ),
     "repeated-id": lambda service, campaign: service.send(
         encode_batch([draw_report(campaign, VALUES)] * 2), BATCH_TYPE

@@ -108,7 +108,7 @@ def test_from_a_recipe_to_estimates(tmp_path: Path, rng: np.random.Generator) ->
         found = estimates(server)
     people = minutes[: PYTHON + from_javascript]
     assert found["reports"] == len(people)
-    (entry,) = found["attributes"]
+    (entry,) = found["questions"]
     low, high = entry["mean"]["interval"]
     assert low <= people.mean() <= high
     assert high - low < 10.0  # minutes
@@ -127,6 +127,6 @@ def test_simulated_people(tmp_path: Path) -> None:
         assert "5,000 reports were counted" in done.output
         truth = float(done.output.split("True mean of commute: ")[1].split()[0])
         found = estimates(server)
-    low, high = found["attributes"][0]["mean"]["interval"]
+    low, high = found["questions"][0]["mean"]["interval"]
     assert found["reports"] == 5000
     assert low <= truth <= high

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import urllib.request
@@ -14,9 +13,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.collector.simulation import send_reports, simulate_people
-from tests.collector.conftest import make_campaign
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.process import Running, running
 from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
 
@@ -58,7 +57,7 @@ def allow(page: Page, epsilon: float) -> None:
 
 
 def make(name: str, *, public: bool = True) -> Campaign:
-    return make_campaign(name, public=public, outputs=8)
+    return make_campaign(name, public=public, outputs=8, version=1)
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +171,7 @@ def test_a_number_that_is_none_is_told(browser: Browser, server: Running) -> Non
 
 def test_fields_may_be_called_as_a_form_calls_its_own(browser: Browser, server: Running) -> None:
     names = ("length", "hidden", "dataset")
-    attributes = tuple(Attribute(name, "", 0, 10) for name in names)
-    campaign = dataclasses.replace(make("names"), attributes=attributes)
+    campaign = with_questions(make("names"), *(Number(0, 10, name=name) for name in names))
     call(server, "/campaigns", campaign.to_json())
     with visit(browser, server.url) as visitor:
         page = visitor.go("/campaigns/names")
@@ -257,7 +255,7 @@ def test_signing_in_and_exporting(browser: Browser, server: Running, tmp_path: P
         (cookie,) = visitor.context.cookies()
         assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
         assert page.evaluate("document.cookie") == ""
-        starts = {"CSV": b"attribute,unit,", "JSON": b'{"campaign"', "SVG": b"<svg ",
+        starts = {"CSV": b"question,unit,", "JSON": b'{"campaign"', "SVG": b"<svg ",
                   "PNG": b"\x89PNG"}  # fmt: skip
         for name, start in starts.items():
             with page.expect_download() as download:

@@ -34,7 +34,12 @@ def draws(rng: random.Random) -> Document:
     """Return tables with one row per answer, and what words draw from their rows."""
     tables = [answer_table(*shape) for shape in SHAPES]
     cases = [
-        {"table": index, "answer": answer, "word": f"{word:016x}", "output": table.draw(answer, word)}
+        {
+            "table": index,
+            "answer": answer,
+            "word": f"{word:016x}",
+            "output": table.draw(answer, word),
+        }
         for index, table in enumerate(tables)
         for answer in rng.sample(range(table.n_answers), min(table.n_answers, 5))
         for word in _words(rng, table.weights[answer])

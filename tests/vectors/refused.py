@@ -28,7 +28,10 @@ def changed_documents(good: Document) -> list[Document]:
     def waves(**change: object) -> Document:
         return {"waves": [{**wave, **change}]}
 
-    moved = {"waves": [{**wave, "tables": [1, 0, 2, 3, 4, 0]}], "tables": [tables[1], tables[0], *tables[2:]]}
+    moved = {
+        "waves": [{**wave, "tables": [1, 0, 2, 3, 4, 0]}],
+        "tables": [tables[1], tables[0], *tables[2:]],
+    }
     unused = json.loads(answer_table(0.25, 2).to_json())
     changes: dict[str, Document] = {
         "version 3": {"version": 3},
@@ -68,7 +71,9 @@ def changed_documents(good: Document) -> list[Document]:
         "epsilon negative": question(2, epsilon=-0.5),
         "epsilon as text": question(2, epsilon="0.5"),
         "an objective too few": waves(objectives=wave["objectives"][:-1]),
-        "an unknown objective": waves(objectives=["balanced", "cdf", "cdf", "all", "shares", "cdf"]),
+        "an unknown objective": waves(
+            objectives=["balanced", "cdf", "cdf", "all", "shares", "cdf"]
+        ),
         "an objective of numbers for a scale": waves(
             objectives=["balanced", "distribution", "cdf", "shares", "shares", "cdf"]
         ),
@@ -145,7 +150,11 @@ def refused_bodies(campaign: Campaign) -> list[Document]:
         ("another campaign", "wrong-fingerprint", {**good, "campaign": "0" * 64}),
         ("an unknown question", "unknown-question", {**good, "question": "height"}),
         ("a question by place", "malformed-body", {**good, "question": 1}),
-        ("an output of a larger table", "unknown-output", {**good, "question": "late", "output": 2}),
+        (
+            "an output of a larger table",
+            "unknown-output",
+            {**good, "question": "late", "output": 2},
+        ),
         ("a negative output", "unknown-output", {**good, "output": -1}),
         ("an output as text", "malformed-body", {**good, "output": "1"}),
         ("a short id", "malformed-body", {**good, "id": "f" * 31}),
@@ -173,14 +182,22 @@ def _packed(campaign: Campaign, report: Report) -> list[tuple[str, str, bytes]]:
     body = encode_packed(campaign, [report])
     places = ("version", "wave bits", "stratum bits", "question bits", "output bits", "token bytes")
     result = [
-        (f"other {name} in a packed batch", "malformed-body", _changed(body, place, body[place] + 1))
+        (
+            f"other {name} in a packed batch",
+            "malformed-body",
+            _changed(body, place, body[place] + 1),
+        )
         for place, name in enumerate(places)
     ]
     return [
         *result,
         ("version 1 in a packed batch", "malformed-body", _changed(body, 0, 1)),
         ("reserved bytes", "malformed-body", _changed(body, 7, 1)),
-        ("another campaign in a packed batch", "wrong-fingerprint", _changed(body, 12, body[12] ^ 1)),
+        (
+            "another campaign in a packed batch",
+            "wrong-fingerprint",
+            _changed(body, 12, body[12] ^ 1),
+        ),
         ("the seventh question", "unknown-question", body[:-1] + bytes([0b11000000])),
         ("an output beyond its table", "unknown-output", body[:-1] + bytes([0b10011111])),
         ("a header only", "malformed-body", body[:44]),

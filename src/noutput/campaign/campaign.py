@@ -32,7 +32,6 @@ OBJECTIVES = {  # by kind of question; the first is the default
     "yes/no": ("shares", "cdf", "mean", "balanced"),
 }
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
-_FORMS = {1: version1, 2: version2}
 
 
 @dataclass(frozen=True)
@@ -143,11 +142,11 @@ class Campaign:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical form of the document's version, as 64 hexadecimal digits."""
-        return _FORMS[self.version].fingerprint(self)
+        return version1.fingerprint(self) if self.version == 1 else version2.fingerprint(self)
 
     def to_json(self) -> str:
         """Return the campaign as a JSON document with a format version and its fingerprint."""
-        return _FORMS[self.version].write(self)
+        return version1.write(self) if self.version == 1 else version2.write(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Campaign:
@@ -165,9 +164,10 @@ class Campaign:
         if found.get("format") != FORMAT:
             raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
         version = found.get("version")
-        if type(version) is not int or version not in _FORMS:
+        if type(version) is not int or version not in (1, 2):
             raise DocumentError("version", f"be 1 or 2: otherwise {version2.NEWER}", version)
-        campaign = cls(**_FORMS[version].read(found, MAX_QUESTIONS))
+        read = version1.read if version == 1 else version2.read
+        campaign = cls(**read(found, MAX_QUESTIONS))
         if found["fingerprint"] != campaign.fingerprint:
             rule = f"be {campaign.fingerprint}"
             raise DocumentError("fingerprint", rule, found["fingerprint"])

@@ -6,7 +6,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
@@ -22,6 +23,23 @@ __all__ = ["Client", "draw_report", "draw_reports"]
 
 
 Values: TypeAlias = float | str | Mapping[str, float | str]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _keeping_no_value(function: Callable[P, R]) -> Callable[P, R]:
+    """Cut the tracebacks off all errors of a function: their frames hold its arguments."""
+
+    @wraps(function)
+    def cut(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 (whatever it is)
+            failure = _without_frames(error)
+        del args, kwargs
+        raise failure
+
+    return cut
 
 
 class Client:
@@ -85,15 +103,16 @@ class Client:
         self._clock = clock
         _check_policy(campaign, self._policy)
 
+    @_keeping_no_value
     def report(self, values: Values) -> Report:
         """Return the person's report on a campaign that asks one question; see `reports`."""
         if self._campaign.ask != "one":
-            del values
             rule = "ask one question: reports() returns what it asks for"
             raise InvalidArgumentError("campaign", rule, self._campaign.ask)
         (report,) = self.reports(values)
         return report
 
+    @_keeping_no_value
     def reports(self, values: Values) -> list[Report]:
         """Return the person's reports: new ones, or those that were made before.
 
@@ -117,14 +136,6 @@ class Client:
         InvalidArgumentError
             If a value is missing or no answer, or the campaign is not open.
         """
-        try:
-            return self._answer(values)
-        except Exception as error:  # noqa: BLE001 (frames of any error hold the value)
-            failure = _without_frames(error)
-        del values
-        raise failure
-
-    def _answer(self, values: Values) -> list[Report]:
         campaign = self._campaign
         inputs = _inputs(campaign, values)
         stored = self._ledger.find(campaign.fingerprint)
@@ -142,6 +153,7 @@ class Client:
         )
 
 
+@_keeping_no_value
 def draw_report(campaign: Campaign, values: Values) -> Report:
     """Draw the report of a simulated person, where the campaign asks one question.
 
@@ -158,13 +170,13 @@ def draw_report(campaign: Campaign, values: Values) -> Report:
     True
     """
     if campaign.ask != "one":
-        del values
         rule = "ask one question: draw_reports() returns what it asks for"
         raise InvalidArgumentError("campaign", rule, campaign.ask)
     (report,) = draw_reports(campaign, values)
     return report
 
 
+@_keeping_no_value
 def draw_reports(campaign: Campaign, values: Values) -> list[Report]:
     r"""Draw reports that nothing remembers: for simulated people.
 
@@ -186,12 +198,7 @@ def draw_reports(campaign: Campaign, values: Values) -> list[Report]:
     >>> [report.question for report in draw_reports(campaign, {"late": "no", "by_train": True})]
     ['late', 'by_train']
     """
-    try:
-        return _draw(campaign, _inputs(campaign, values))
-    except Exception as error:  # noqa: BLE001 (frames of any error hold the value)
-        failure = _without_frames(error)
-    del values
-    raise failure
+    return _draw(campaign, _inputs(campaign, values))
 
 
 def _check_policy(campaign: Campaign, policy: Policy) -> None:

@@ -26,7 +26,7 @@ _KEYS = (
 )  # fmt: skip
 _WAVE_KEYS = ("tables", "objectives")
 _ROOM: dict[str, Any] = {"segments": {}, "schedule": None, "admission": "open"}
-_TABLES = {1: CertifiedTable, 2: AnswerTable}
+_TABLES: dict[int, type[CertifiedTable | AnswerTable]] = {1: CertifiedTable, 2: AnswerTable}
 
 
 def fingerprint(campaign: Campaign) -> str:

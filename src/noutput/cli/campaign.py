@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,8 @@ from noutput.cli.targets import check_target
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
-    from noutput.designs.result import Design
+    from noutput.campaign.campaign import Table
+    from noutput.questions import Question
 
 __all__ = ["command"]
 
@@ -31,12 +32,14 @@ def command() -> None:
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a different campaign in that file.")
 def create(file: Path, output: Path | None, *, force: bool) -> None:
-    """Design the table of a campaign, certify it, and write the campaign as JSON.
+    """Design the tables of a campaign, certify them, and write the campaign as JSON.
 
-    FILE is a small TOML file with id, title, question, epsilon, opens, closes and
-    [[attributes]] (name, unit, lower, upper). The goal "balanced" (the default) has a table for
-    the mean and the distribution, "mean" and "distribution" one for either alone; a [table] with
-    outputs, objective and method is optional.
+    FILE is a small TOML file with id, title, text, epsilon, opens, closes and [[questions]]. A
+    question has a name and is a number (lower, upper, unit), a scale (values, or labels in their
+    order), a choice (kind = "choice" and labels) or kind = "yes/no"; label, text, objective and an
+    epsilon of its own are optional. Numbers share a table for the mean and the distribution; a
+    [table] with outputs, objective and method changes it. With ask = "all" a person answers all
+    questions, and their epsilons add up.
     """
     import noutput
     from noutput.campaign.draft import CampaignDraft
@@ -50,9 +53,15 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
         wrong = f"byte {error.object[error.start]:#x} at place {error.start}"
         raise DocumentError("file", "be UTF-8", wrong) from None
     draft = CampaignDraft.from_toml(text)
-    with delayed_progress("Designing") as progress:
-        found = noutput.design(**draft.design, progress=progress)
-    campaign = draft.campaign(found.mechanism.plain)
+    designs: list[Any] = []
+    for place, wanted in enumerate(draft.designs):
+        if wanted in draft.designs[:place]:  # equal questions share a table
+            designs.append(designs[draft.designs.index(wanted)])
+            continue
+        with delayed_progress("Designing") as progress:
+            designs.append(noutput.design(**wanted, progress=progress))
+    mechanisms = [found.mechanism for found in designs]
+    campaign = draft.campaign([mechanism.plain for mechanism in mechanisms])
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
         raise click.UsageError(
@@ -60,27 +69,52 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
             "give another --output, or --force."
         )
     target.write_text(document, encoding="utf-8")
-    _show(campaign, found, target)
+    _show(campaign, mechanisms, target)
 
 
-def _show(campaign: Campaign, found: Design, target: Path) -> None:
+def _show(campaign: Campaign, mechanisms: list[Any], target: Path) -> None:
     from noutput.campaign.text import format_instant
-    from noutput.cli.quality import worst_case
 
-    table = campaign.table
-    asked = ", ".join(
-        f"{each.name} from {each.lower:g} to {each.upper:g} {each.unit}".rstrip()
-        for each in campaign.attributes
-    )
-    click.echo(
-        f"Campaign saved in {target}\n"
-        f"  asks         {campaign.question} ({asked})\n"
-        f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}\n"
-        f"  a report     {table.n_outputs} outputs, {table.bits} bits; epsilon {table.epsilon!r}, "
-        f"certified loss {table.privacy_loss()!r}\n"
-        f"  table        {campaign.goal}; worst-case variance {worst_case(found.mechanism)}\n"
-        f"  fingerprint  {campaign.fingerprint}"
-    )
+    asked = ", ".join(map(_asked, campaign.questions))
+    together = " together" if campaign.ask == "all" else ""
+    lines = [
+        f"Campaign saved in {target}",
+        f"  asks         {campaign.text} ({asked})",
+        f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}",
+    ]
+    shown: dict[Table, list[str]] = {}
+    for question, table in zip(campaign.questions, campaign.tables, strict=True):
+        shown.setdefault(table, []).append(question.name)
+    for table, names in shown.items():
+        place = campaign.tables.index(table)
+        heading = "a report" if len(shown) == 1 else ", ".join(names)
+        loss = f"epsilon {table.epsilon!r}, certified loss {table.privacy_loss()!r}"
+        lines += [
+            f"  {heading:<12} {table.n_outputs} outputs, {table.bits} bits; {loss}",
+            f"  table        {campaign.objectives[place]}{_quality(mechanisms[place])}",
+        ]
+    if len(shown) > 1:
+        lines.append(f"  a person     epsilon {campaign.epsilon!r}{together}")
+    click.echo("\n".join([*lines, f"  fingerprint  {campaign.fingerprint}"]))
+
+
+def _asked(question: Question) -> str:
+    from noutput.questions import Answers, Number
+
+    if isinstance(question, Number):
+        bounds = f"from {question.lower:g} to {question.upper:g}"
+        return f"{question.name} {bounds} {question.unit}".rstrip()
+    labels = question.labels if isinstance(question, Answers) else ()
+    return f"{question.name} of {len(labels)} answers from {labels[0]} to {labels[-1]}"
+
+
+def _quality(mechanism: object) -> str:
+    from noutput.cli.quality import worst_case
+    from noutput.mechanisms.table import TableMechanism
+
+    if not isinstance(mechanism, TableMechanism):
+        return ""
+    return f"; worst-case variance {worst_case(mechanism)}"
 
 
 command.add_command(export_command)

@@ -1,4 +1,4 @@
-"""`noutput report`: one person's one report, from the shell."""
+"""`noutput report`: one person's answer to a campaign, from the shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from noutput.campaign import Attribute, Campaign, Report
+    from noutput.campaign import Campaign, Number, Report
+    from noutput.questions import Question
 
 __all__ = ["command"]
 
@@ -21,14 +22,14 @@ __all__ = ["command"]
 @click.command(name="report")
 @click.argument("url")
 @click.option(
-    "--value", "values", multiple=True, metavar="NUMBER|NAME=NUMBER",
-    help="Your number; NAME=NUMBER, once per attribute, where there are several. Warning: every "
+    "--value", "values", multiple=True, metavar="ANSWER|NAME=ANSWER",
+    help="Your answer; NAME=ANSWER, once per question, where there are several. Warning: every "
     "user of this machine can read it in the list of processes, and your shell keeps it in its "
     "history.",
 )  # fmt: skip
 @click.option(
     "--epsilon", type=float, default=1.0, show_default=True,
-    help="The privacy loss that you allow this report.",
+    help="The privacy loss that you allow this campaign.",
 )  # fmt: skip
 @click.option(
     "--total", type=float, default=4.0, show_default=True,
@@ -50,13 +51,13 @@ def command(
     ledger: Path,
     attempts: int,
 ) -> None:
-    """Answer the campaign at URL, so that nobody learns your number.
+    """Answer the campaign at URL, so that nobody learns your answer.
 
-    The campaign's table is certified here, against the epsilon that you allow. The report is
-    kept in your ledger before it is sent: asked again, the same campaign gets the same report.
+    The campaign's tables are certified here, against the epsilon that you allow. Reports are
+    kept in your ledger before they are sent: asked again, the same campaign gets the same ones.
 
-    You are asked for your number, and it is not shown as you type. From another program, write
-    NUMBER, or one NAME=NUMBER per line, to standard input.
+    You are asked for your answer, and it is not shown as you type. From another program, write
+    ANSWER, or one NAME=ANSWER per line, to standard input.
     """
     from noutput.campaign import Client, Ledger, Policy, Route, fetch_campaign, send_report
 
@@ -68,85 +69,123 @@ def command(
     given = _read_values(values, campaign) if values else None
     with Ledger(ledger) as book:
         client = Client(campaign, book, policy)  # certified before anybody is asked
-        report = book.find(campaign.fingerprint)
-        if report is None:
-            numbers = given or _ask_all(campaign)
-            _tell_clipped(numbers, campaign)
-            report = client.report(numbers)
-        receipt = send_report(url, report, route)
-        book.mark_sent(report, time.time())
-    _show(campaign, report, new=bool(receipt.accepted))
+        reports = book.find(campaign.fingerprint)
+        if not reports:
+            answers = given or _ask_all(campaign)
+            _tell_clipped(answers, campaign)
+            reports = client.reports(answers)
+        counted = []
+        for report in reports:  # each on its own, so that no request says that they belong together
+            receipt = send_report(url, report, route)
+            book.mark_sent(report, time.time())
+            counted.append(bool(receipt.accepted))
+    _show(campaign, reports, counted)
 
 
-def _ask_all(campaign: Campaign) -> dict[str, float]:
-    """Take the numbers from a person at a terminal, or from another program."""
+def _ask_all(campaign: Campaign) -> dict[str, float | str]:
+    """Take the answers from a person at a terminal, or from another program."""
     if not sys.stdin.isatty():
         lines = sys.stdin.read().splitlines()
         return _read_values(filter(None, map(str.strip, lines)), campaign)
-    click.echo(f"{campaign.title}: {campaign.question}", err=True)
-    return {each.name: _ask(each) for each in campaign.attributes}
+    click.echo(f"{campaign.title}: {campaign.text}", err=True)
+    return {each.name: _ask(each) for each in campaign.questions}
 
 
-def _ask(attribute: Attribute) -> float:
-    def read(text: str) -> float:
-        number = _number(text)
-        if math.isnan(number):
-            raise click.UsageError("It must be a number.")
-        return number
+def _ask(question: Question) -> float | str:
+    def read(text: str) -> float | str:
+        answer = _answer(question, text)
+        if answer is None:
+            raise click.UsageError(f"It must be {_wanted(question)}.")
+        return answer
 
-    prompt = f"{attribute.name}, {_bounds(attribute)} (not shown as you type)"
-    answer: float = click.prompt(prompt, hide_input=True, value_proc=read, err=True)
+    if question.text:
+        click.echo(question.text, err=True)
+    prompt = f"{question.name}, {_range(question)} (not shown as you type)"
+    answer: float | str = click.prompt(prompt, hide_input=True, value_proc=read, err=True)
     return answer
 
 
-def _read_values(values: Iterable[str], campaign: Campaign) -> dict[str, float]:
-    """Read `42` or `name=42`; messages never repeat the number."""
-    names = [attribute.name for attribute in campaign.attributes]
-    result: dict[str, float] = {}
+def _read_values(values: Iterable[str], campaign: Campaign) -> dict[str, float | str]:
+    """Read `42` or `name=42`; messages never repeat the answer."""
+    questions = {question.name: question for question in campaign.questions}
+    names = list(questions)
+    result: dict[str, float | str] = {}
     for text in values:
-        name, equals, number = (part.strip() for part in text.rpartition("="))
-        if not equals and len(names) == 1:
-            name = names[0]
+        name, equals, rest = (part.strip() for part in text.partition("="))
+        if len(names) == 1 and not (equals and name in names):
+            name, rest = names[0], text.strip()
         if name not in names:
-            raise click.UsageError(f"The value must be NAME=NUMBER with one of the names {names}.")
+            raise click.UsageError(f"The value must be NAME=ANSWER with one of the names {names}.")
         if name in result:
             raise click.UsageError(f"The value must be given once for {name!r}.")
-        result[name] = _number(number)
-        if math.isnan(result[name]):
-            raise click.UsageError(f"The value must be a number for {name!r}.")
+        answer = _answer(questions[name], rest)
+        if answer is None:
+            wanted = _wanted(questions[name])
+            raise click.UsageError(f"The value must be {wanted} for {name!r}.")
+        result[name] = answer
     missing = [name for name in names if name not in result]
     if missing:
         raise click.UsageError(f"The value is missing for {missing}.")
     return result
 
 
-def _number(text: str) -> float:
-    """Read a finite number, or return NaN: an error would keep the text."""
+def _answer(question: Question, text: str) -> float | str | None:
+    """Read an answer, or return None: an error would keep the text."""
+    from noutput.questions import Answers
+
     try:
         number = float(text)
     except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+        number = math.nan
+    if not isinstance(question, Answers):
+        return number if math.isfinite(number) else None
+    if question.find(text) is not None:
+        return text
+    return None if question.find(number) is None else number
 
 
-def _bounds(attribute: Attribute) -> str:
-    return f"from {attribute.lower:.12g} to {attribute.upper:.12g} {attribute.unit}".rstrip()
+def _wanted(question: Question) -> str:
+    from noutput.questions import Answers
+
+    return f"one of {list(question.labels)}" if isinstance(question, Answers) else "a number"
 
 
-def _tell_clipped(numbers: dict[str, float], campaign: Campaign) -> None:
-    for each in campaign.attributes:
-        if not each.lower <= numbers[each.name] <= each.upper:
+def _range(question: Question) -> str:
+    from noutput.questions import Number
+
+    return _bounds(question) if isinstance(question, Number) else _wanted(question)
+
+
+def _bounds(number: Number) -> str:
+    return f"from {number.lower:.12g} to {number.upper:.12g} {number.unit}".rstrip()
+
+
+def _tell_clipped(answers: dict[str, float | str], campaign: Campaign) -> None:
+    from noutput.questions import Number
+
+    for each in campaign.questions:
+        if isinstance(each, Number) and not each.lower <= float(answers[each.name]) <= each.upper:
             rule = f"Your number for {each.name} does not lie {_bounds(each)}"
             click.echo(f"Note: {rule}; it counts as the nearer bound.", err=True)
 
 
-def _show(campaign: Campaign, report: Report, *, new: bool) -> None:
-    attribute = campaign.attributes[campaign.attribute_indexes[report.attribute]]
-    stands_for = attribute.from_unit(campaign.table.outputs[report.output])
-    click.echo(
-        f"{campaign.title}: {campaign.question}\n"
-        f"  sent     output {report.output} of 0..{campaign.table.n_outputs - 1} about "
-        f"{attribute.name}, standing for {stands_for:.6g} {attribute.unit}".rstrip()
-        + f"\n  privacy  epsilon {campaign.epsilon:g}, certified on this device\n"
-        f"  answer   {'counted' if new else 'had been counted before'} (id {report.id})"
-    )
+def _show(campaign: Campaign, reports: list[Report], counted: list[bool]) -> None:
+    click.echo(f"{campaign.title}: {campaign.text}")
+    for report in reports:
+        place = campaign.question_indexes[report.question]
+        last = campaign.tables[place].n_outputs - 1
+        about = f"about {report.question}{_stands_for(campaign, place, report.output)}"
+        click.echo(f"  sent     output {report.output} of 0..{last} {about}")
+    click.echo(f"  privacy  epsilon {campaign.epsilon:g}, certified on this device")
+    for report, new in zip(reports, counted, strict=True):
+        click.echo(f"  answer   {'counted' if new else 'had been counted before'} (id {report.id})")
+
+
+def _stands_for(campaign: Campaign, place: int, output: int) -> str:
+    from noutput.campaign import CertifiedTable, Number
+
+    question, table = campaign.questions[place], campaign.tables[place]
+    if not isinstance(question, Number) or not isinstance(table, CertifiedTable):
+        return ""
+    value = question.from_unit(table.outputs[output])
+    return f", standing for {value:.6g} {question.unit}".rstrip()

@@ -16,11 +16,12 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
 @click.option("--people", type=click.IntRange(1, 10_000_000), default=10_000, show_default=True)
 @click.option(
     "--distribution", type=click.Choice(_DISTRIBUTIONS), default="lognormal", show_default=True,
-    help="Distribution of the people's numbers, between the bounds of every attribute.",
+    help="Distribution of the people's answers, between the bounds of every number, and over the "
+    "answers of every other question.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True,
-    help="Seed of the people's numbers.",
+    help="Seed of the people's answers.",
 )  # fmt: skip
 @click.option(
     "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
@@ -29,25 +30,32 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
 def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.
 
-    Their numbers come from a seed, their reports from secure randomness.
+    Their answers come from a seed, their reports from secure randomness.
     """
     import numpy as np
 
     from noutput.campaign import fetch_campaign
     from noutput.cli.progress import delayed_progress
     from noutput.collector.simulation import send_reports, simulate_people
+    from noutput.questions import Answers, Number
 
     campaign = fetch_campaign(url)
     everybody = simulate_people(campaign, people, distribution, np.random.default_rng(seed))
+    expected = people * (len(campaign.questions) if campaign.ask == "all" else 1)
     start = time.perf_counter()
     accepted = sent = 0
     with delayed_progress("sending") as progress:
         for receipt in send_reports(url, campaign, everybody, batch):
             accepted += receipt.accepted
             sent += receipt.accepted + receipt.repeated
-            progress(sent / people)
+            progress(sent / expected)
     seconds = time.perf_counter() - start
     click.echo(f"{accepted:,} reports were counted in {seconds:.1f} s.")
-    for each in campaign.attributes:
+    for each in campaign.questions:
         values = everybody.values[each.name]
-        click.echo(f"True mean of {each.name}: {values.mean():.4f} {each.unit}".rstrip())
+        if isinstance(each, Number):
+            mean = np.mean(np.asarray(values, float))
+            click.echo(f"True mean of {each.name}: {mean:.4f} {each.unit}".rstrip())
+        elif isinstance(each, Answers):
+            shares = (f"{label} {list(values).count(label) / people:.4f}" for label in each.labels)
+            click.echo(f"True shares of {each.name}: {', '.join(shares)}")

@@ -1,4 +1,4 @@
-"""Cell layout: which count belongs to which attribute and output of a campaign.
+"""Cell layout: which count belongs to which question and output of a campaign.
 
 A cell is the unit of counting, and a whole number. This module alone knows how cells are numbered;
 reports become cells, counts become tallies, and databases and exports get their size through it.
@@ -30,15 +30,15 @@ class Block:
 
     Parameters
     ----------
-    attribute : int
-        The attribute's place in the campaign.
+    question : int
+        The question's place in the campaign.
     fingerprint : str
         The fingerprint of the table that draws the outputs.
     cells : range
         The cell of every output.
     """
 
-    attribute: int
+    question: int
     fingerprint: str
     cells: range
 
@@ -48,7 +48,7 @@ class Block:
 
 
 class CellLayout:
-    """The cells of a campaign: one block per attribute, in their order.
+    """The cells of a campaign: one block per question, in their order.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class CellLayout:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import Attribute, Campaign, CertifiedTable
+    >>> from noutput.campaign import Campaign, CertifiedTable, Number
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> table = CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows)
     >>> layout = CellLayout(Campaign(
     ...     "commute", "Commute", "How long, how far?",
-    ...     (Attribute("time", "min", 0, 180), Attribute("way", "km", 0, 100)), table,
+    ...     (Number(0, 180, "min", name="time"), Number(0, 100, "km", name="way")), (table, table),
     ...     datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC),
     ... ))
     >>> layout.size, layout.cell("way", 1), layout.cell("way", 2), layout.cell("cost", 0)
@@ -83,32 +83,31 @@ class CellLayout:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        table = campaign.table
         blocks: list[Block] = []
         self.size = 0
-        for place in range(len(campaign.attributes)):
+        for place, table in enumerate(campaign.tables):
             cells = range(self.size, self.size + table.n_outputs)
             blocks.append(Block(place, table.fingerprint, cells))
             self.size = cells.stop
         self.blocks = tuple(blocks)
         self._named = {
-            campaign.attributes[block.attribute].name: block.cells for block in self.blocks
+            campaign.questions[block.question].name: block.cells for block in self.blocks
         }
         self._starts = np.array([block.cells.start for block in self.blocks], np.int32)
         self._stops = np.array([block.cells.stop for block in self.blocks], np.int32)
 
-    def cell(self, attribute: str, output: int) -> int | None:
-        """Return the cell of a report; None for an attribute or output that there is not."""
-        cells = self._named.get(attribute)
+    def cell(self, question: str, output: int) -> int | None:
+        """Return the cell of a report; None for a question or output that there is not."""
+        cells = self._named.get(question)
         return None if cells is None or output >= len(cells) else cells[output]
 
     def cells(self, places: Numbers, outputs: Numbers) -> Numbers | None:
-        """Return the cells of many reports by the attributes' places; None if one has none."""
+        """Return the cells of many reports by the questions' places; None if one has none."""
         if (places >= len(self._starts)).any():
             return None
         found = self._starts[places] + outputs
         return None if (found >= self._stops[places]).any() else found
 
     def tallies(self, counts: Mapping[int, int]) -> list[Tally]:
-        """Return the counts of every attribute."""
+        """Return the counts of every question."""
         return [block.tally(counts) for block in self.blocks]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from noutput.campaign import Attribute, Campaign
+from noutput.campaign import Campaign, Number
 from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
 from noutput.collector.http.limits import Limits
@@ -118,12 +118,13 @@ def demonstrate(
         campaign = Campaign(
             id="commute",
             title="Commute",
-            question="How many minutes was your way to work today?",
-            attributes=(Attribute(_NAME, "minutes", bounds.lower, bounds.upper),),
-            table=mechanism.plain,
+            text="How many minutes was your way to work today?",
+            questions=(Number(bounds.lower, bounds.upper, "minutes", name=_NAME),),
+            tables=(mechanism.plain,),
             opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,
+            version=1,
         )
         _create(collector, campaign)
         yield Demonstration(collector, campaign, clock)

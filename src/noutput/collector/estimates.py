@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noutput.campaign.text import format_instant
 from noutput.estimate.summary import Summary, summarize
-from noutput.questions import Number
+from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from noutput.campaign.attribute import Attribute
     from noutput.campaign.campaign import Campaign
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from noutput.collector.store.interface import Store
     from noutput.tally import Tally
 
-__all__ = ["AttributeEstimates", "CampaignEstimates", "Estimates"]
+__all__ = ["CampaignEstimates", "Estimates", "QuestionEstimates"]
 
 _FEWEST = 2  # reports that say anything
 _KEPT = 256
@@ -34,16 +34,16 @@ _REST = 10.0  # how much longer an answer is used than it took
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeEstimates:
-    """What the reports on one attribute say; no summary where there are fewer than two."""
+class QuestionEstimates:
+    """What the reports on one question say; no summary where there are fewer than two."""
 
-    attribute: Attribute
+    question: Question
     tally: Tally
     summary: Summary | None
 
     @property
     def reports(self) -> int:
-        """The number of reports on the attribute."""
+        """The number of reports on the question."""
         return self.tally.total
 
 
@@ -53,19 +53,19 @@ class CampaignEstimates:
 
     Parameters
     ----------
-    attributes : sequence of AttributeEstimates
+    questions : sequence of QuestionEstimates
         In the campaign's order.
     content : bytes
         The same as ``GET /campaigns/{id}/estimates`` answers it.
     """
 
-    attributes: Sequence[AttributeEstimates]
+    questions: Sequence[QuestionEstimates]
     content: bytes
 
     @property
     def reports(self) -> int:
-        """The number of reports on all attributes."""
-        return sum(each.reports for each in self.attributes)
+        """The number of reports on all questions."""
+        return sum(each.reports for each in self.questions)
 
 
 @dataclass(slots=True)
@@ -132,43 +132,46 @@ class Estimates:
 def _compute(
     entry: KnownCampaign, counts: dict[int, int], bins: int, level: float, now: datetime
 ) -> CampaignEstimates:
-    attributes = []
-    for each, tally in zip(entry.campaign.attributes, entry.layout.tallies(counts), strict=True):
+    questions = []
+    tallies = entry.layout.tallies(counts)
+    for each, mechanism, tally in zip(
+        entry.campaign.questions, entry.mechanisms, tallies, strict=True
+    ):
         summary = None
-        if tally.total >= _FEWEST:
-            asked = Number(each.lower, each.upper, each.unit)
-            summary = summarize(entry.mechanism, tally, asked, bins=bins, level=level)
-        attributes.append(AttributeEstimates(each, tally, summary))
+        enough = tally.total >= _FEWEST
+        if enough and isinstance(each, Number) and isinstance(mechanism, TableMechanism):
+            summary = summarize(mechanism, tally, each, bins=bins, level=level)
+        questions.append(QuestionEstimates(each, tally, summary))
     content = {
-        **_document(entry.campaign, attributes, level),
+        **_document(entry.campaign, questions, level),
         "as_of": format_instant(now),
         "state": entry.state(now),
     }
-    return CampaignEstimates(attributes, json.dumps(content, allow_nan=False).encode())
+    return CampaignEstimates(questions, json.dumps(content, allow_nan=False).encode())
 
 
 def _document(
-    campaign: Campaign, attributes: Sequence[AttributeEstimates], level: float
+    campaign: Campaign, questions: Sequence[QuestionEstimates], level: float
 ) -> dict[str, Any]:
     """Return what `noutput.collector.http.models.EstimatesModel` describes, but for the time."""
     return {
         "campaign": campaign.id,
         "fingerprint": campaign.fingerprint,
         "epsilon": campaign.epsilon,
-        "reports": sum(each.reports for each in attributes),
+        "reports": sum(each.reports for each in questions),
         "level": level,
-        "attributes": [
-            {
-                "name": each.attribute.name,
-                "unit": each.attribute.unit,
-                "lower": each.attribute.lower,
-                "upper": each.attribute.upper,
-                "reports": each.reports,
-                **_summary_document(each.summary),
-            }
-            for each in attributes
-        ],
+        "questions": [_question_document(each) for each in questions],
     }
+
+
+def _question_document(found: QuestionEstimates) -> dict[str, Any]:
+    question = found.question
+    head = {"name": question.name, "kind": question.kind, "label": question.label}
+    if isinstance(question, Number):
+        bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
+        return {**head, **bounds, "reports": found.reports, **_summary_document(found.summary)}
+    answers = list(question.labels) if isinstance(question, Answers) else []
+    return {**head, "answers": answers, "reports": found.reports}
 
 
 def _summary_document(found: Summary | None) -> dict[str, Any]:

@@ -13,13 +13,13 @@ import pytest
 
 import noutput as no
 from noutput._numbers import show
-from noutput.campaign import Attribute, Campaign, draw_report
+from noutput.campaign import Campaign, Number, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.store import open_store
-from tests.collector.conftest import make_campaign
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
@@ -32,7 +32,7 @@ def test_devices_and_browsers_share_an_address(service: Service, public: Campaig
         assert Campaign.from_json(answer.text) == public
         assert "Accept" in answer.headers["vary"]
     page = read(get(service, PAGE))
-    assert public.question in page.text
+    assert public.text in page.text
     assert "Accept" in get(service, PAGE).headers["vary"]
 
 
@@ -40,8 +40,8 @@ def test_devices_and_browsers_share_an_address(service: Service, public: Campaig
 def test_a_page_for_any_number_of_reports(service: Service, public: Campaign, count: int) -> None:
     if count:
         fill(service, public, count)
-    for attribute in public.attributes:
-        answer = get(service, f"{PAGE}?attribute={attribute.name}")
+    for question in public.questions:
+        answer = get(service, f"{PAGE}?attribute={question.name}")
         assert f'id="reports">{count:,}<' in answer.text
         page = read(answer)
         assert "each of them could have come from anyone" in page.text
@@ -51,7 +51,7 @@ def test_a_page_for_any_number_of_reports(service: Service, public: Campaign, co
 def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) -> None:
     fill(service, public, 3_000)
     page = read(get(service, PAGE))
-    (found, *_) = service.call("GET", f"{PAGE}/estimates?bins=72").json()["attributes"]
+    (found, *_) = service.call("GET", f"{PAGE}/estimates?bins=72").json()["questions"]
     assert f"{found['mean']['value']:.1f}" in page.text.replace(",", "")
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
                  "No sign of forged reports", "the least that any", "reports"):  # fmt: skip
@@ -100,15 +100,17 @@ def test_the_cost_of_privacy_is_explained(service: Service, public: Campaign) ->
     gap = privacy(entry).gap
     assert gap is not None
     assert float(found[1]) == pytest.approx(1.0 + gap, rel=0.05)
-    other = dataclasses.replace(make_campaign("spread", public=True), goal="distribution")
+    other = dataclasses.replace(
+        make_campaign("spread", public=True), objectives=("distribution",) * 3
+    )
     service.create(other)
     text = " ".join(read(get(service, "/campaigns/spread")).text.split())
     assert "was designed for the distribution, not for the average alone; the average uses" in text
 
 
 def test_a_name_that_is_a_unit_is_said_once(service: Service) -> None:
-    attributes = (Attribute("mb", "MB", 0, 100), Attribute("used_kwh", "kWh", 0, 1_500_000))
-    campaign = dataclasses.replace(make_campaign(public=True), attributes=attributes)
+    questions = (Number(0, 100, "MB", name="mb"), Number(0, 1_500_000, "kWh", name="used_kwh"))
+    campaign = with_questions(make_campaign(public=True), *questions)
     service.create(campaign)
     fill(service, campaign, 100)
     text = get(service, PAGE).text
@@ -140,7 +142,7 @@ def test_so_many_more_reports_are_enough_with_several_questions(
     service: Service, public: Campaign
 ) -> None:
     fill(service, public, 3_000)
-    found = service.call("GET", f"{PAGE}/estimates").json()["attributes"][0]["mean"]
+    found = service.call("GET", f"{PAGE}/estimates").json()["questions"][0]["mean"]
     low, high = found["interval"]
     target = f"{(high - low) / 2.0 / 1.5:.6g}"
     page = read(get(service, f"{PAGE}?target={target}"))
@@ -152,7 +154,7 @@ def test_so_many_more_reports_are_enough_with_several_questions(
     service.create(enough)
     body = encode_packed(enough, lognormal_reports(enough, 3_000 + more))
     assert service.send(body, PACKED_TYPE, "enough").json()["accepted"] == 3_000 + more
-    found = service.call("GET", "/campaigns/enough/estimates").json()["attributes"][0]["mean"]
+    found = service.call("GET", "/campaigns/enough/estimates").json()["questions"][0]["mean"]
     low, high = found["interval"]
     assert (high - low) / 2.0 == pytest.approx(float(target), rel=0.05)
 
@@ -160,10 +162,10 @@ def test_so_many_more_reports_are_enough_with_several_questions(
 @pytest.mark.parametrize(("more", "said"), [(0.2, "1 more report"), (43.5, "44 more reports")])
 def test_reports_are_whole(service: Service, more: float, said: str) -> None:
     campaign = make_campaign(public=True, outputs=8)
-    campaign = dataclasses.replace(campaign, attributes=campaign.attributes[:1])
+    campaign = with_questions(campaign, campaign.questions[0])
     service.create(campaign)
     fill(service, campaign, 300)
-    low, high = service.call("GET", f"{PAGE}/estimates").json()["attributes"][0]["mean"]["interval"]
+    low, high = service.call("GET", f"{PAGE}/estimates").json()["questions"][0]["mean"]["interval"]
     target = (high - low) / 2.0 / ((300 + more) / 300) ** 0.5
     text = read(get(service, f"{PAGE}?target={target!r}")).text
     assert f"It takes about {said}" in text
@@ -171,7 +173,7 @@ def test_reports_are_whole(service: Service, more: float, said: str) -> None:
 
 def test_one_question_needs_no_explanation(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
-    campaign = dataclasses.replace(campaign, attributes=campaign.attributes[:1])
+    campaign = with_questions(campaign, campaign.questions[0])
     service.create(campaign)
     fill(service, campaign, 300)
     text = read(get(service, f"{PAGE}?target=0.5")).text
@@ -182,7 +184,7 @@ def test_one_question_needs_no_explanation(service: Service) -> None:
 @pytest.mark.usefixtures("public")
 def test_errors_are_pages_for_people(service: Service) -> None:
     assert "no campaign 'nothing'" in read(get(service, "/campaigns/nothing"), 404).text
-    assert "attribute '<b>'" in read(get(service, f"{PAGE}?attribute=<b>"), 404).text
+    assert "question '<b>'" in read(get(service, f"{PAGE}?attribute=<b>"), 404).text
     assert "nothing at this address" in read(get(service, "/nowhere"), 404).text
     missing = service.call("GET", "/static/nothing.js")
     assert problem(missing) == (404, "not-found")
@@ -196,12 +198,12 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}</scr
 
 def hostile_campaign() -> Campaign:
     return Campaign(
-        id="commute", title=HOSTILE, question=HOSTILE + "\u202e" + "W" * 800, public=True,
-        attributes=(
-            Attribute("a" * 64, "</script><svg/onload=1>", -1e15, 1e15),
-            Attribute("b", "", 1e-9, 2e-9), Attribute("c", "=1+1", 1e6, 1e6 + 1),
+        id="commute", title=HOSTILE, text=HOSTILE + "\u202e" + "W" * 800, public=True,
+        questions=(
+            Number(-1e15, 1e15, "</script><svg/onload=1>", name="a" * 64),
+            Number(1e-9, 2e-9, name="b"), Number(1e6, 1e6 + 1, "=1+1", name="c"),
         ),
-        table=window_table(2.0, 5, 7, 0.4).plain,
+        tables=(window_table(2.0, 5, 7, 0.4).plain,) * 3,
         opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(9036, 4, 1, tzinfo=UTC),
     )  # fmt: skip
 
@@ -210,7 +212,7 @@ def test_hostile_texts_and_odd_numbers_do_no_harm(service: Service) -> None:
     campaign = hostile_campaign()
     service.create(campaign)
     fill(service, campaign, 900)
-    paths = ["/", *(f"{PAGE}?attribute={each.name}&target=%3Cb%3E" for each in campaign.attributes)]
+    paths = ["/", *(f"{PAGE}?attribute={each.name}&target=%3Cb%3E" for each in campaign.questions)]
     for path in paths:
         answer = get(service, path)
         page = read(answer)
@@ -218,7 +220,7 @@ def test_hostile_texts_and_odd_numbers_do_no_harm(service: Service) -> None:
         for tag in ("<script>", "<img", "<svg/", "<b>"):
             assert tag not in answer.text
         assert "{{7*7}}" in page.text
-    for each in campaign.attributes:
+    for each in campaign.questions:
         picture = get(service, f"{PAGE}/distribution.svg?attribute={each.name}")
         assert picture.headers["content-type"] == "image/svg+xml"
         assert "<script" not in picture.text
@@ -250,8 +252,8 @@ def test_any_target_gets_an_answer(service: Service, public: Campaign, target: s
     "bounds", [(0.0, 1e-9), (-5e-9, 1e-9), (-1e12, 1e12), (-40.0, -30.0), (1e15, 1e15 + 1.0)]
 )
 def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> None:
-    attributes = (Attribute("length", "", *bounds),)
-    campaign = dataclasses.replace(make_campaign(public=True, outputs=8), attributes=attributes)
+    question = Number(*bounds, name="length")
+    campaign = with_questions(make_campaign(public=True, outputs=8), question)
     service.create(campaign)
     fill(service, campaign, 200)
     service.app.services.recorder.look()
@@ -261,7 +263,7 @@ def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> No
         assert service.call("GET", f"{PAGE}/{export}").status_code == 200
 
 
-def test_every_attribute_has_bins_of_round_width(service: Service) -> None:
+def test_every_number_has_bins_of_round_width(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
     fill(service, campaign, 300)
@@ -312,19 +314,19 @@ def test_exports(service: Service, public: Campaign) -> None:
     answer = get(service, f"{PAGE}/estimates.csv")
     assert answer.headers["content-disposition"] == 'attachment; filename="commute.csv"'
     table = list(csv.DictReader(io.StringIO(answer.text)))
-    (mean, *_) = (row for row in table if row["attribute"] == "minutes")
-    found = service.call("GET", f"{PAGE}/estimates?bins=72").json()["attributes"][0]
+    (mean, *_) = (row for row in table if row["question"] == "minutes")
+    found = service.call("GET", f"{PAGE}/estimates?bins=72").json()["questions"][0]
     assert (mean["statistic"], mean["unit"]) == ("mean", "min")
     assert float(mean["value"]) == found["mean"]["value"]
     assert [float(mean["low"]), float(mean["high"])] == found["mean"]["interval"]
     shares = [float(row["value"]) for row in table
-              if row["statistic"] == "share" and row["attribute"] == "rides"]  # fmt: skip
+              if row["statistic"] == "share" and row["question"] == "rides"]  # fmt: skip
     assert len(shares) == 72
     assert sum(shares) == pytest.approx(1.0)
     for name in ("minutes", "rides", "cost"):
-        mine = [row for row in table if row["attribute"] == name]
+        mine = [row for row in table if row["question"] == name]
         (expected,) = (each for each in service.call("GET", f"{PAGE}/estimates?bins=72").json()
-                       ["attributes"] if each["name"] == name)  # fmt: skip
+                       ["questions"] if each["name"] == name)  # fmt: skip
         (fit,) = (row for row in mine if row["statistic"] == "goodness_of_fit")
         assert float(fit["value"]) == expected["goodness_of_fit"]
         bars = [[float(row[column]) for column in ("from", "to", "value", "low", "high")]
@@ -384,12 +386,12 @@ def test_one_report_is_no_estimate(service: Service, public: Campaign) -> None:
 
 def test_a_nearly_unbiased_mean_is_called_so(service: Service, public: Campaign) -> None:
     table = no.design(1.0, 64, objective="distribution").mechanism.plain
-    spread = dataclasses.replace(make_campaign("spread", public=True), table=table)
+    spread = dataclasses.replace(make_campaign("spread", public=True), tables=(table,) * 3)
     service.create(spread)
     for campaign, path in ((public, PAGE), (spread, "/campaigns/spread")):
         content = encode_packed(campaign, lognormal_reports(campaign, 3_000, 1))
         assert service.send(content, PACKED_TYPE, campaign.id).status_code == 200
-        mean = get(service, f"{path}/estimates").json()["attributes"][0]["mean"]
+        mean = get(service, f"{path}/estimates").json()["questions"][0]["mean"]
         text = " ".join(read(get(service, path)).text.split())
         if campaign is public:
             assert (mean["method"], mean["bias_bound"]) == ("unbiased", 0.0)

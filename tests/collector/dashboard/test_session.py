@@ -17,11 +17,11 @@ def test_a_private_campaign_shows_its_question_only(service: Service, campaign: 
     service.create(campaign)
     fill(service, campaign, 321)
     page = read(get(service, PAGE))
-    assert campaign.question in page.text
+    assert campaign.text in page.text
     assert "The results are not public" in page.text
     assert "Make my report" in page.text
     assert "321" not in page.text
-    assert campaign.question not in read(get(service, "/")).text
+    assert campaign.text not in read(get(service, "/")).text
     assert "no public campaign" in read(get(service, "/")).text
     for path in ("estimates", "estimates.csv", "distribution.svg"):
         assert problem(service.call("GET", f"{PAGE}/{path}")) == (401, "token-required")
@@ -41,7 +41,7 @@ def test_signing_in(service: Service, campaign: Campaign) -> None:
     assert "Secure" not in cookie
     jar = {"Cookie": f"noutput_token={token}"}
     assert "321" in read(get(service, PAGE, **jar)).text
-    assert campaign.question in read(get(service, "/", **jar)).text
+    assert campaign.text in read(get(service, "/", **jar)).text
     for path in ("estimates", "estimates.csv", "distribution.svg"):
         assert service.call("GET", f"{PAGE}/{path}", headers=jar).status_code == 200
     gone = service.call("POST", "/sign-out", headers={**FORM, **jar})

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from noutput.designs.catalog import lower_bound
+from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Privacy", "privacy"]
 
@@ -40,10 +40,11 @@ class Privacy:
 
 def privacy(entry: KnownCampaign) -> Privacy:
     """Return the promise of a campaign; the first call for a table may take a second."""
-    mechanism = entry.mechanism
-    return Privacy(
-        mechanism.epsilon, mechanism.n_outputs, math.exp(mechanism.epsilon), _gap(mechanism)
-    )
+    epsilon = entry.campaign.epsilon
+    outputs = max(mechanism.n_outputs for mechanism in entry.mechanisms)
+    mechanism = entry.mechanisms[0]
+    gap = _gap(mechanism) if isinstance(mechanism, TableMechanism) else None
+    return Privacy(epsilon, outputs, math.exp(epsilon), gap)
 
 
 @lru_cache(maxsize=256)

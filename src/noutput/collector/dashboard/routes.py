@@ -25,6 +25,7 @@ from noutput.collector.http.access import (
 )
 from noutput.collector.http.headers import OWN
 from noutput.collector.http.problems import ProblemError
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from noutput.collector.estimates import CampaignEstimates
@@ -37,6 +38,7 @@ __all__ = ["campaign_page", "router"]
 router = APIRouter(include_in_schema=False)
 
 _LEVEL = 0.95
+_BINS = 64
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
 
 
@@ -86,7 +88,7 @@ async def campaign_page(
         counted = [tally.total for tally in entry.layout.tallies(counts)]
         known = [each for each in services.store.history(entry.key) if each.attribute == place]
         target = _positive(request.query_params.get("target"))
-        mine = found.attributes[place]
+        mine = found.questions[place]
         view = attribute_view(entry, mine, known, counted[place], sum(counted), target, now)
         more = {"found": found, "view": view, "privacy": privacy(entry)}
         return page("campaign.html", {**values, **more}, tag=tag)
@@ -95,9 +97,11 @@ async def campaign_page(
 
 
 async def _estimates(services: Services, entry: KnownCampaign, place: int = 0) -> CampaignEstimates:
-    """Return the estimates in bins of which four together have a round width for an attribute."""
-    attribute = entry.campaign.attributes[place]
-    bins = 4 * round_bins(attribute.lower, attribute.upper)
+    """Return the estimates in bins of which four together have a round width for a number."""
+    question = entry.campaign.questions[place]
+    bins = _BINS
+    if isinstance(question, Number):
+        bins = 4 * round_bins(question.lower, question.upper)
     return await run_in_threadpool(services.estimates.get, entry, bins, _LEVEL)
 
 
@@ -105,9 +109,9 @@ def _place(request: Request, entry: KnownCampaign) -> int:
     name = request.query_params.get("attribute")
     if name is None:
         return 0
-    place = entry.campaign.attribute_indexes.get(name)
+    place = entry.campaign.question_indexes.get(name)
     if place is None:
-        raise ProblemError("not-found", f"the campaign has no attribute {name[:100]!r}")
+        raise ProblemError("not-found", f"the campaign has no question {name[:100]!r}")
     return place
 
 
@@ -132,16 +136,16 @@ async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> R
 async def export_svg(
     campaign_id: Id, request: Request, services: Shared, token: MaybeReader
 ) -> Response:
-    """Return the picture of an attribute's distribution."""
+    """Return the picture of a number's distribution."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     place = _place(request, entry)
-    found = (await _estimates(services, entry, place)).attributes[place]
-    if found.summary is None:
+    found = (await _estimates(services, entry, place)).questions[place]
+    if found.summary is None or not isinstance(found.question, Number):
         raise ProblemError("not-found", "there are too few reports for a picture")
-    heading = f"{entry.campaign.question} ({found.reports:,} private reports)"
-    picture = draw(found.attribute, found.summary, heading=heading)
-    return _file(f"{entry.campaign.id}-{found.attribute.name}.svg", "image/svg+xml", picture)
+    heading = f"{entry.campaign.text} ({found.reports:,} private reports)"
+    picture = draw(found.question, found.summary, heading=heading)
+    return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
 
 
 def _file(name: str, media: str, content: str) -> Response:

@@ -8,6 +8,8 @@ from dataclasses import astuple
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from noutput.questions import Number
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimates_csv"]
 
-_HEAD = ("attribute", "unit", "reports", "statistic", "from", "to", "value", "low", "high")
+_HEAD = ("question", "unit", "reports", "statistic", "from", "to", "value", "low", "high")
 
 
 def estimates_csv(estimates: CampaignEstimates) -> str:
@@ -31,9 +33,9 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
     target = io.StringIO()
     writer = csv.writer(target)
     writer.writerow(_HEAD)
-    for each in estimates.attributes:
-        if each.summary is not None:
-            head = (each.attribute.name, _harmless(each.attribute.unit), each.reports)
+    for each in estimates.questions:
+        if each.summary is not None and isinstance(each.question, Number):
+            head = (each.question.name, _harmless(each.question.unit), each.reports)
             writer.writerows((*head, *row) for row in _rows(each.summary))
     return target.getvalue()
 

@@ -14,13 +14,14 @@ from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_s
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
 from noutput.estimate.mean import reports_needed
 from noutput.estimate.summary import Figure
+from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from noutput.campaign.attribute import Attribute
-    from noutput.collector.estimates import AttributeEstimates
+    from noutput.collector.estimates import QuestionEstimates
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Milestone
     from noutput.estimate.summary import Summary
@@ -98,7 +99,7 @@ class AttributeView:
 
 def attribute_view(
     entry: KnownCampaign,
-    estimate: AttributeEstimates,
+    estimate: QuestionEstimates,
     milestones: Sequence[Milestone],
     counted: int,
     total: int,
@@ -110,7 +111,7 @@ def attribute_view(
     Parameters
     ----------
     entry : KnownCampaign
-    estimate : AttributeEstimates
+    estimate : QuestionEstimates
     milestones : sequence of Milestone
         Of this attribute.
     counted, total : int
@@ -119,13 +120,14 @@ def attribute_view(
         The wanted half width of the interval of the mean; a round number if not given.
     now : datetime
     """
-    name, unit, reports = estimate.attribute.name, estimate.attribute.unit, estimate.reports
+    question, reports = estimate.question, estimate.reports
+    name, unit = question.name, question.unit if isinstance(question, Number) else ""
     label = words.label(name, unit)
     is_open = entry.is_open(now)
     rate = current_rate(milestones, counted, now) if is_open else None
     together = None if rate is None else words.rate(rate * total / max(counted, 1))
     found = estimate.summary
-    if found is None:
+    if found is None or not isinstance(question, Number):
         return AttributeView(name, label, unit, reports, together)
     widest = found.distribution.bounds.half_width
     half, bias = found.mean_estimate.half_width(), found.mean_estimate.bias_bound
@@ -147,8 +149,8 @@ def attribute_view(
         figures=figures,
         histogram=asdict(found.coarse),
         step=words.with_unit(tick_labels([float(f"{edges[1] - edges[0]:.6g}")])[0], unit),
-        wide=draw(estimate.attribute, found, WIDE, label=picture),
-        narrow=draw(estimate.attribute, found, NARROW, label=picture),
+        wide=draw(question, found, WIDE, label=picture),
+        narrow=draw(question, found, NARROW, label=picture),
         fit=words.fit(found.goodness),
         history=_history(milestones, found, wanted, now),
         milestones=_rows(milestones),
@@ -158,9 +160,9 @@ def attribute_view(
     )
 
 
-def draw(attribute: Attribute, found: Summary, size: Size = WIDE, **texts: str) -> str:
-    """Draw the histogram of an attribute; see `distribution_svg`."""
-    axis = attribute.unit or words.label(attribute.name, "")
+def draw(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
+    """Draw the histogram of a number; see `distribution_svg`."""
+    axis = question.unit or words.label(question.name, "")
     return distribution_svg(found.coarse, found.quantiles, axis, size, **texts)
 
 
@@ -172,16 +174,17 @@ def _figures(found: Summary) -> list[tuple[str, ...]]:
 
 def _goal(
     entry: KnownCampaign,
-    estimate: AttributeEstimates,
+    estimate: QuestionEstimates,
     target: float,
     rate: float | None,
     now: datetime,
 ) -> str:
     enough, summary = 0.0, estimate.summary
-    if target and summary is not None:
-        enough = reports_needed(entry.mechanism, estimate.tally, summary.mean_estimate, target)
+    mechanism = entry.mechanisms[entry.campaign.question_indexes[estimate.question.name]]
+    if target and summary is not None and isinstance(mechanism, TableMechanism):
+        enough = reports_needed(mechanism, estimate.tally, summary.mean_estimate, target)
     found = outlook(enough, estimate.reports, target, rate)
-    questions = len(entry.campaign.attributes)
+    questions = len(entry.campaign.questions) if entry.campaign.ask == "one" else 1
     together = questions * found.more  # a report answers one question, drawn at random
     if found.more == 0.0:
         return "This is reached."

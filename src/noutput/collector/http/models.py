@@ -6,12 +6,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from noutput.campaign.campaign import GOALS
-
 __all__ = [
-    "AttributeEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
-    "Health", "MeanModel", "ProblemModel", "ReportOutcome", "TokenCreated", "TokenInfo",
-    "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
+    "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel", "EstimatesModel",
+    "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome", "TokenCreated",
+    "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
 ]  # fmt: skip
 
 
@@ -43,10 +41,10 @@ class CampaignSummary(_Model):
 
     id: str
     title: str
-    question: str
+    text: str
     fingerprint: str
     epsilon: float
-    goal: str = Field(json_schema_extra={"enum": list(GOALS)})
+    objectives: list[str] = Field(description="What the table of each question is for.")
     public: bool
     opens: str
     closes: str
@@ -101,10 +99,23 @@ class DistributionModel(_Model):
     method: str
 
 
-class AttributeEstimate(_Model):
-    """What the reports on one attribute say; null where there are fewer than two."""
-
+class _QuestionEstimate(_Model):
     name: str
+    label: str
+
+
+class AnswersEstimate(_QuestionEstimate):
+    """How many reports there are on a question with answers."""
+
+    kind: Literal["scale", "choice", "yes/no"]
+    answers: list[str] = Field(description="The labels of the answers.")
+    reports: int = Field(ge=0)
+
+
+class NumberEstimate(_QuestionEstimate):
+    """What the reports on one number say; null where there are fewer than two."""
+
+    kind: Literal["number"]
     unit: str
     lower: float
     upper: float
@@ -132,7 +143,7 @@ class EstimatesModel(_Model):
     reports: int = Field(ge=0)
     as_of: str = Field(description="When the counts were read.")
     level: float = Field(description="Of every interval on its own.")
-    attributes: list[AttributeEstimate]
+    questions: list[NumberEstimate | AnswersEstimate]
 
 
 class TokenRequest(_Model):

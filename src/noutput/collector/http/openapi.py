@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from noutput.campaign.campaign import GOALS
+from noutput.campaign.campaign import MAX_QUESTIONS, OBJECTIVES
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
 from noutput.collector.http.models import ProblemModel, TokenRequest
 from noutput.collector.http.problems import PROBLEMS
@@ -20,46 +20,6 @@ _EVERYWHERE = (
     "unavailable",
 )
 
-CAMPAIGN_BODY: dict[str, Any] = {
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "description": "A campaign document; docs/wire.md describes it.",
-                "properties": {
-                    "format": {"const": "noutput-campaign"},
-                    "version": {"const": 1},
-                    "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
-                    "title": {"type": "string", "minLength": 1, "maxLength": 200},
-                    "question": {"type": "string", "minLength": 1, "maxLength": 1000},
-                    "goal": {"enum": list(GOALS)},
-                    "public": {"type": "boolean"},
-                    "opens": {"type": "string"},
-                    "closes": {"type": "string"},
-                    "attributes": {"type": "array", "minItems": 1, "maxItems": 64},
-                    "table": {"type": "object"},
-                    "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-                },
-                "required": [
-                    "format", "version", "id", "title", "question", "goal", "public", "opens",
-                    "closes", "attributes", "table", "fingerprint",
-                ],
-                "additionalProperties": False,
-            }
-        }
-    }
-}  # fmt: skip
-TOKEN_BODY: dict[str, Any] = {
-    "content": {"application/json": {"schema": TokenRequest.model_json_schema()}}
-}
-_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_ANSWER = {
-    "attribute": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
-    "output": {"type": "integer", "minimum": 0, "maximum": 255},
-    "id": _ID,
-}
-
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     required = list(properties)
@@ -69,19 +29,68 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_HEAD = {"version": {"const": 1}, "campaign": _FINGERPRINT}
-_BODIES: dict[str, dict[str, Any]] = {
-    REPORT_TYPE: _object({**_HEAD, **_ANSWER}),
-    BATCH_TYPE: _object(
-        {
-            **_HEAD,
-            "reports": {
-                "type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": _object(_ANSWER),
-            },
+def _text(most: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": most}
+
+
+_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_MANY = {"type": "array", "minItems": 1, "maxItems": MAX_QUESTIONS}
+_CAMPAIGN = {
+    "format": {"const": "noutput-campaign"},
+    "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
+    "title": _text(200),
+    "public": {"type": "boolean"},
+    "opens": {"type": "string"},
+    "closes": {"type": "string"},
+    "fingerprint": _FINGERPRINT,
+}
+_CAMPAIGNS = [
+    {
+        "version": {"const": 1}, **_CAMPAIGN, "question": _text(1000),
+        "goal": {"enum": list(OBJECTIVES["number"])}, "attributes": _MANY,
+        "table": {"type": "object"},
+    },
+    {
+        "version": {"const": 2}, **_CAMPAIGN, "text": _text(1000), "ask": {"enum": ["one", "all"]},
+        "questions": _MANY, "waves": {"type": "array", "minItems": 1, "maxItems": 1},
+        "tables": _MANY, "segments": {"const": {}}, "schedule": {"const": None},
+        "admission": {"const": "open"},
+    },
+]  # fmt: skip
+CAMPAIGN_BODY: dict[str, Any] = {
+    "content": {
+        "application/json": {
+            "schema": {
+                "description": "A campaign document; docs/wire.md describes it.",
+                "oneOf": [_object(properties) for properties in _CAMPAIGNS],
+            }
         }
-    ),
+    }
+}
+TOKEN_BODY: dict[str, Any] = {
+    "content": {"application/json": {"schema": TokenRequest.model_json_schema()}}
+}
+
+
+def _bodies(version: int, noun: str) -> dict[str, dict[str, Any]]:
+    """Return a report and a batch of campaigns of one version."""
+    answer = {
+        noun: {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
+        "output": {"type": "integer", "minimum": 0, "maximum": 255},
+        "id": _ID,
+    }
+    head = {"version": {"const": version}, "campaign": _FINGERPRINT}
+    many = {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": _object(answer)}
+    return {REPORT_TYPE: _object(head | answer), BATCH_TYPE: _object(head | {"reports": many})}
+
+
+_FORMS = [_bodies(1, "attribute"), _bodies(2, "question")]
+_BODIES: dict[str, dict[str, Any]] = {
+    REPORT_TYPE: {"oneOf": [form[REPORT_TYPE] for form in _FORMS]},
+    BATCH_TYPE: {"oneOf": [form[BATCH_TYPE] for form in _FORMS]},
     PACKED_TYPE: {"type": "string", "format": "binary"},
-}  # fmt: skip
+}
 REPORTS_BODY: dict[str, Any] = {
     "content": {media: {"schema": schema} for media, schema in _BODIES.items()}
 }

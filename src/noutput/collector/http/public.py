@@ -61,10 +61,10 @@ def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> 
     return CampaignSummary(
         id=campaign.id,
         title=campaign.title,
-        question=campaign.question,
+        text=campaign.text,
         fingerprint=campaign.fingerprint,
         epsilon=campaign.epsilon,
-        goal=campaign.goal,
+        objectives=list(campaign.objectives),
         public=campaign.public,
         opens=format_instant(campaign.opens),
         closes=format_instant(campaign.closes),
@@ -125,7 +125,7 @@ async def get_estimates(
     bins: Annotated[int, Query(ge=4, le=256, description="Of the histogram.")] = 64,
     level: Annotated[float, Query(ge=0.5, le=0.999, description="Of the intervals.")] = 0.95,
 ) -> Response:
-    """Return mean, variance, quantiles, distribution and goodness of fit of every attribute."""
+    """Return mean, variance, quantiles, distribution and goodness of fit of every question."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     found = await run_in_threadpool(services.estimates.get, entry, bins, level)
@@ -140,7 +140,7 @@ async def get_estimates(
         **refusals(
             "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
             "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
-            "unknown-output", "repeated-id",
+            "unknown-question", "unknown-output", "repeated-id",
         ),
     },
     openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},

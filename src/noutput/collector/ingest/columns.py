@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BODY_LIMITS", "read_columns"]
 
-# A packed answer takes at most 6 bits of the attribute's place and 8 of the output.
+# A packed answer takes at most 6 bits of the question's place and 8 of the output.
 _PACKED_BYTES = HEADER_BYTES + MAX_BATCH * ID_BYTES + -(-MAX_BATCH * 14 // 8)
 
-_COMPACT = re.compile(
-    rb'{"version":1,"campaign":"([0-9a-f]{64})","attribute":"([a-z][a-z0-9_]{0,63})",'
-    rb'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"}'
-)
+_COMPACT = {  # by the version of the campaign
+    version: re.compile(
+        rb'{"version":%d,"campaign":"([0-9a-f]{64})","%b":"([a-z][a-z0-9_]{0,63})",'
+        rb'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"}' % (version, noun)
+    )
+    for version, noun in ((1, b"attribute"), (2, b"question"))
+}
 
 BODY_LIMITS: dict[bytes, int] = {
     REPORT_TYPE.encode(): MAX_REPORT_BYTES,
@@ -51,7 +54,7 @@ def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, 
         One of the three content types of the wire format.
     body : bytes
     layout : CellLayout
-        Of the campaign whose fingerprint, attributes and outputs the reports must name.
+        Of the campaign whose fingerprint, questions and outputs the reports must name.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, 
 
 def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     """Read a report in the very form that the clients write; None for any other."""
-    found = _COMPACT.fullmatch(body)
+    found = _COMPACT[layout.campaign.version].fullmatch(body)
     if found is None or found[1].decode() != layout.campaign.fingerprint:
         return None
     cell = layout.cell(found[2].decode(), int(found[3]))
@@ -78,7 +81,7 @@ def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
 
 def _columns(reports: list[Report], layout: CellLayout) -> tuple[bytes, bytes]:
     ids = bytes.fromhex("".join([report.id for report in reports]))
-    cells = [layout.cell(report.attribute, report.output) for report in reports]
+    cells = [layout.cell(report.question, report.output) for report in reports]
     return ids, np.array(cells, CELL).tobytes()
 
 
@@ -95,7 +98,7 @@ def _packed(body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:
 
 
 def _answers(batch: PackedBatch) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the attribute's place and the output of every report."""
+    """Return the question's place and the output of every report."""
     raw = np.frombuffer(batch.answers, np.uint8)
     if batch.width == 8:
         answers = raw.astype(np.int32)

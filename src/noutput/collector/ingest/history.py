@@ -14,6 +14,8 @@ from noutput.campaign.text import format_instant
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
 from noutput.estimate.mean import estimate_mean
 from noutput.interval import Interval
+from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
@@ -31,7 +33,7 @@ _log = logging.getLogger("noutput.collector")
 
 
 class Recorder:
-    """Notes the mean and its interval of every attribute as reports come in.
+    """Notes the mean and its interval of every number as reports come in.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class Recorder:
 
     Notes
     -----
-    A milestone is kept where the reports on an attribute have grown by a tenth since the last,
+    A milestone is kept where the reports on a number have grown by a tenth since the last,
     and by ten at least: up to a billion reports that are about 200 rows. The process that counts
     reports looks after them, also while nobody watches; several processes agree because the
     database keeps a milestone only after the one that its writer saw. Without new reports
@@ -113,9 +115,11 @@ class Recorder:
         now = format_instant(self._clock())
         milestones: list[Milestone] = []
         for place in self._due(entry, found):
-            attribute = entry.campaign.attributes[place]
-            bounds = Interval(attribute.lower, attribute.upper)
-            mean = estimate_mean(entry.mechanism, found[place], bounds)
+            question, mechanism = entry.campaign.questions[place], entry.mechanisms[place]
+            if not isinstance(question, Number) or not isinstance(mechanism, TableMechanism):
+                continue
+            bounds = Interval(question.lower, question.upper)
+            mean = estimate_mean(mechanism, found[place], bounds)
             total = found[place].total
             milestones.append(Milestone(place, total, now, mean.value, *mean.interval(LEVEL)))
         self._store.add_history(entry.key, milestones, last)
@@ -123,11 +127,12 @@ class Recorder:
             self._last[entry.key, each.attribute] = each.reports
 
     def _due(self, entry: KnownCampaign, found: list[Tally]) -> list[int]:
-        """Return the places of the attributes whose reports have grown enough."""
+        """Return the places of the numbers whose reports have grown enough."""
         return [
             place
             for place, tally in enumerate(found)
-            if tally.total >= self._next(self._last.get((entry.key, place), 0))
+            if isinstance(entry.campaign.questions[place], Number)
+            and tally.total >= self._next(self._last.get((entry.key, place), 0))
         ]
 
     @staticmethod

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from noutput.campaign.campaign import Campaign
+from noutput.campaign.campaign import Campaign, Table
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
+from noutput.mechanisms.answer_table import AnswerTable
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
@@ -55,9 +57,10 @@ class KnownCampaign:
         return "upcoming" if self.closed is None and now < self.campaign.opens else "closed"
 
     @cached_property
-    def mechanism(self) -> TableMechanism:
-        """The table as the estimates want it."""
-        return TableMechanism.of(self.campaign.table)
+    def mechanisms(self) -> tuple[TableMechanism | AnswerMechanism, ...]:
+        """The table of every question as the estimates want it; equal ones are one object."""
+        found = {table: _mechanism(table) for table in dict.fromkeys(self.campaign.tables)}
+        return tuple(found[table] for table in self.campaign.tables)
 
     @cached_property
     def compressed(self) -> bytes:
@@ -68,6 +71,12 @@ class KnownCampaign:
     def layout(self) -> CellLayout:
         """The cells in which the reports are counted."""
         return CellLayout(self.campaign)
+
+
+def _mechanism(table: Table) -> TableMechanism | AnswerMechanism:
+    if isinstance(table, AnswerTable):
+        return AnswerMechanism.of(table)
+    return TableMechanism.of(table)
 
 
 class Directory:
