@@ -11,5 +11,6 @@ estimate, in the worst case over all populations, by one of four objectives. The
 - `certificate`: a lower bound as plain numbers, and its checker, which shares no code with the
   search; `bound` finds the numbers;
 - `document`, `result`: the design as JSON, and as an object;
+- `shipped`: the catalog;
 - `request`: from a question to a design.
 """

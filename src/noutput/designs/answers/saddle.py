@@ -44,7 +44,7 @@ MOST_ENUMERATED = 16
 """The largest number of answers of which all subsets are looked at."""
 
 _ADDED = 60
-_KEPT = 300
+_KEPT = 500
 _ROUNDS = 60
 _LOOSE = 0.1
 _SHARE = 0.1
