@@ -87,6 +87,8 @@ def exact_interval(
     """
     least, most = float(weights.min()), float(weights.max())
     width = float(np.ptp(scores))
+    if width == 0.0:  # nothing depends on the reports
+        return least, most
     upper = scores > scores.min() + width / 2.0
     apart = max(float(np.ptp(scores[upper])), float(np.ptp(scores[~upper])))
     if apart <= _ALIKE * width and reports <= _MOST_REPORTS:

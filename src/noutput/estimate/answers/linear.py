@@ -85,7 +85,9 @@ class Linear:
         found = seen.shares @ self._away**2 * (reports / (reports - 1.0))
         means = seen.table @ self._scores
         least = (seen.table @ self._scores**2 - means**2).min(axis=0)
-        result: Array = np.where(np.ptp(self.weights, axis=0) > 0.0, np.maximum(found, least), 0.0)
+        result: Array = np.where(
+            np.ptp(self.weights, axis=0) > 0.0, np.maximum(found, least / 2.0), 0.0
+        )
         return result
 
     @property

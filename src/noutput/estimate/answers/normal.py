@@ -24,7 +24,8 @@ often. The shift is limited to z / 2, which binds with a handful of reports only
 intervals there.
 
 *Least variance.* The variance of a report's score is concave in the population, so it is at least
-the smallest noise at a single answer; v is not taken smaller.
+the smallest noise at a single answer. A sample variance below half of that, as with a few reports
+that all agree, is raised to half of it.
 
 Several intervals at once use, in place of z, the level's quantile of :math:`\max_i |Z_i|`, where Z
 is normal with the estimated correlations (65,536 draws from a fixed seed).
