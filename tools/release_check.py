@@ -68,7 +68,7 @@ for (const { Client, readCampaign } of [readable, small]) {
   const campaign = await readCampaign(readFileSync("release.json", "utf8"));
   const client = new Client(campaign, { policy: { epsilon: 1 }, storage });
   const report = await client.report(42);
-  if (campaign.table.outputs[report.output] === undefined) throw new Error("no report");
+  if (campaign.tables[0].weights[0][report.output] === undefined) throw new Error("no report");
 }
 """
 

@@ -9,42 +9,110 @@ export class NoutputError extends Error {
   readonly problem?: string;
 }
 
-export interface Attribute {
+/** What all questions have. */
+interface Asked {
+  /** What programs call it. */
   readonly name: string;
-  readonly unit: string;
-  readonly lower: number;
-  readonly upper: number;
+  /** A few words for headings. */
+  readonly label?: string;
+  /** The question as people read it. */
+  readonly text?: string;
+  /** The privacy loss of a report on it, where it has one of its own. */
+  readonly epsilon?: number;
 }
 
-export interface Table {
+/** Anything between two bounds. */
+export interface NumberQuestion extends Asked {
+  readonly kind: "number";
+  readonly lower: number;
+  readonly upper: number;
+  readonly unit: string;
+}
+
+/** Answers in their order. */
+export interface ScaleQuestion extends Asked {
+  readonly kind: "scale";
+  readonly answers: readonly number[] | readonly string[];
+  /** Of answers that are texts, for a mean score. */
+  readonly scores?: readonly number[];
+}
+
+/** Answers without order. */
+export interface ChoiceQuestion extends Asked {
+  readonly kind: "choice";
+  readonly answers: readonly string[];
+}
+
+/** No or yes. */
+export interface YesNoQuestion extends Asked {
+  readonly kind: "yes/no";
+}
+
+export type Question = NumberQuestion | ScaleQuestion | ChoiceQuestion | YesNoQuestion;
+
+interface Rows {
+  readonly format: "noutput-table";
   readonly epsilon: number;
-  readonly outputs: readonly number[];
-  readonly knots: readonly number[];
+  readonly scale: number;
   readonly weights: readonly (readonly number[])[];
   /** Running sums of every row of weights. */
   readonly thresholds: readonly (readonly number[])[];
   readonly fingerprint: string;
 }
 
-/** A campaign whose table has been certified; only `readCampaign` makes one. */
-export interface Campaign {
-  readonly format: "noutput-campaign";
+/** A table for numbers: one row per knot. */
+export interface NumberTable extends Rows {
   readonly version: 1;
+  readonly outputs: readonly number[];
+  readonly knots: readonly number[];
+}
+
+/** A table with one row per answer. */
+export interface AnswerTable extends Rows {
+  readonly version: 2;
+  readonly outputs?: undefined;
+  readonly knots?: undefined;
+}
+
+export type Table = NumberTable | AnswerTable;
+
+/** What campaigns of all versions have. */
+interface Content {
+  readonly format: "noutput-campaign";
   readonly id: string;
   readonly title: string;
-  readonly question: string;
-  readonly goal: "balanced" | "mean" | "distribution";
   readonly public: boolean;
   readonly opens: string;
   readonly closes: string;
-  readonly attributes: readonly Attribute[];
-  readonly table: Table;
+  /** Whether a person reports on one question, drawn at random, or on all of them. */
+  readonly ask: "one" | "all";
+  readonly questions: readonly Question[];
+  /** The table of every question; equal tables are one object. */
+  readonly tables: readonly Table[];
+  /** What a person loses who answers: the largest of all tables, or the sum where all are asked. */
   readonly epsilon: number;
   readonly fingerprint: string;
 }
 
-/** All that ever leaves the device. */
-export interface Report {
+/** A campaign of version 1: numbers that share one table. */
+export interface FirstCampaign extends Content {
+  readonly version: 1;
+  readonly question: string;
+  readonly goal: "balanced" | "mean" | "distribution";
+  readonly questions: readonly NumberQuestion[];
+}
+
+/** A campaign of version 2: questions of all kinds. */
+export interface SecondCampaign extends Content {
+  readonly version: 2;
+  readonly text: string;
+}
+
+/** A campaign whose tables have been certified; only `readCampaign` makes one. */
+export type Campaign = FirstCampaign | SecondCampaign;
+
+/** All that ever leaves the device, for a campaign of version 1. */
+export interface FirstReport {
   readonly version: 1;
   readonly campaign: string;
   readonly attribute: string;
@@ -52,7 +120,18 @@ export interface Report {
   readonly id: string;
 }
 
-/** What the person allows: a report, and all reports in any `days` days. */
+/** All that ever leaves the device, for a campaign of version 2. */
+export interface SecondReport {
+  readonly version: 2;
+  readonly campaign: string;
+  readonly question: string;
+  readonly output: number;
+  readonly id: string;
+}
+
+export type Report = FirstReport | SecondReport;
+
+/** What the person allows: what one campaign asks for, and all campaigns in any `days` days. */
 export interface Policy {
   /** Default 1. */
   epsilon?: number;
@@ -90,8 +169,11 @@ export interface Receipt {
   repeated: number;
 }
 
-/** The value of every attribute by name, or one number where there is one attribute. */
-export type Values = number | Readonly<Record<string, number>>;
+/** An answer by itself or by its label; truth values are for yes/no. */
+export type Value = number | string | boolean;
+
+/** The answer to every question by name, or one answer where there is one question. */
+export type Values = Value | Readonly<Record<string, Value>>;
 
 /** A BigInt that is not above 2^64 e^epsilon. */
 export function exponentialFloor(epsilon: number): bigint;
@@ -99,18 +181,27 @@ export function exponentialFloor(epsilon: number): bigint;
 /** The first output whose weights differ by more than e^epsilon, or -1 where none does. */
 export function certify(weights: readonly (readonly number[])[], epsilon: number): number;
 
-/** The output for one number of [-1, 1] and the two halves of a random 64-bit word. */
+/** The output for an input (as `encode` returns it) and the two halves of a random 64-bit word. */
 export function draw(
   table: Pick<Table, "knots" | "thresholds">,
-  x: number,
+  input: number,
   upper: number,
   lower: number,
 ): number;
 
-/** Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound. */
-export function toUnit(attribute: Attribute, value: number): number;
+/** The answers of a question as people read them; none for a number. */
+export function labels(question: Question): string[];
 
-/** Read a campaign from JSON (text, or its bytes), certify its table, and return it frozen. */
+/**
+ * What a table draws from. A number is moved to the nearer bound where it is outside, and mapped to
+ * [-1, 1]; an answer, given by itself or by its label, becomes its place, from 0.
+ */
+export function encode(question: Question, value: Value): number;
+
+/** The canonical form of parsed JSON, which fingerprints are taken of, as parts of a Blob. */
+export function canonical(value: unknown): BlobPart[];
+
+/** Read a campaign from JSON (text, or its bytes), certify its tables, and return it frozen. */
 export function readCampaign(data: string | ArrayBuffer | ArrayBufferView): Promise<Campaign>;
 
 /** Fetch a campaign from its address, and certify it. */
@@ -119,15 +210,17 @@ export function fetchCampaign(url: string | URL, options?: DeliveryOptions): Pro
 /** Send a report to the campaign at an address; attempts share the report's id. */
 export function send(url: string | URL, report: Report, options?: DeliveryOptions): Promise<Receipt>;
 
-/** A person's side of a campaign; throws where the table may lose more than the policy allows. */
+/** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   constructor(campaign: Campaign, options?: ClientOptions);
-  /** The person's report: a new one, or the one that was stored before. */
+  /** The person's reports, one per question that is asked: new ones, or those stored before. */
+  reports(values: Values): Promise<Report[]>;
+  /** The person's report, where the campaign asks for one. */
   report(values: Values): Promise<Report>;
-  /** Report, send, and note that it was sent; safe to repeat. */
+  /** Report, send one by one, and note that all were sent; safe to repeat. */
   submit(
     url: string | URL,
     values: Values,
     options?: DeliveryOptions,
-  ): Promise<Receipt & { report: Report }>;
+  ): Promise<Receipt & { reports: Report[] }>;
 }

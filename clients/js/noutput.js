@@ -1,5 +1,5 @@
 /**
- * Answers noutput campaigns so that nobody learns the number: certifies the campaign's table in
+ * Answers noutput campaigns so that nobody learns the answer: certifies the campaign's tables in
  * whole numbers, draws with the platform's secure randomness, remembers, sends.
  *
  * One file without dependencies, for browsers and Node 18 or later. docs/wire.md describes what
@@ -12,6 +12,10 @@ const MAX_ANSWER = 2 ** 16;
 const KEY = "noutput-ledger";
 const AGAIN = [408, 425, 429, 500, 502, 503, 504];
 
+const { isFinite, isInteger } = Number;
+const { isArray } = Array;
+const { keys } = Object;
+const { abs, max, min } = Math;
 const nodeCrypto = "node:crypto"; // a variable, so that bundlers for browsers leave it alone
 const crypto = globalThis.crypto ?? (await import(nodeCrypto)).webcrypto;
 
@@ -19,46 +23,58 @@ const crypto = globalThis.crypto ?? (await import(nodeCrypto)).webcrypto;
 export class NoutputError extends Error {
   constructor(code, message, details) {
     super(message);
-    this.name = "NoutputError";
-    this.code = code;
-    Object.assign(this, details);
+    Object.assign(this, { name: "NoutputError", code, ...details });
   }
 }
 
 const need = (holds, code, message) => {
   if (!holds) throw new NoutputError(code, message);
 };
-const expect = (holds, part) => need(holds, "document", `the campaign has a bad ${part}`);
+const expect = (holds, part) =>
+  need(holds, "document", `the campaign has a bad ${part}, or needs a newer version of noutput`);
 
 /** A BigInt that is not above 2^64 e^epsilon, from the exact fraction that epsilon stands for. */
 export function exponentialFloor(epsilon) {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, Math.min(epsilon, 32));
-  const bits = view.getBigUint64(0);
-  const exponent = bits >> 52n;
-  const mantissa = (bits & ((1n << 52n) - 1n)) | (exponent ? 1n << 52n : 0n);
-  const shift = 1075n - (exponent || 1n);
+  let numerator = min(epsilon, 32);
+  let shift = 0n;
+  for (; numerator % 1; numerator *= 2) shift++;
   let term = 1n << 128n;
   let total = term;
   for (let n = 1n; term; n++) {
-    term = (term * mantissa) / (n << shift);
+    term = (term * BigInt(numerator)) / (n << shift);
     total += term;
   }
   return total >> 64n;
 }
 
+/** The largest and the smallest weight of every output. */
+const extremes = (weights) =>
+  weights[0].map((_, i) => {
+    const column = weights.map((row) => row[i]);
+    return [BigInt(max(...column)), BigInt(min(...column))];
+  });
+
 /** The first output whose weights differ by more than e^epsilon, or -1 where none does. */
 export function certify(weights, epsilon) {
   const floor = exponentialFloor(epsilon);
-  return weights[0].findIndex((_, i) => {
-    const column = weights.map((row) => row[i]);
-    return BigInt(Math.max(...column)) << 64n > floor * BigInt(Math.min(...column));
-  });
+  return extremes(weights).findIndex(([high, low]) => high << 64n > floor * low);
 }
 
-/** The output for one number of [-1, 1] and two halves of a random 64-bit word. */
-export function draw(table, x, upper, lower) {
-  const { knots, thresholds } = table;
+/** Whether reports from all tables together lose at most epsilon: their largest ratios multiply. */
+function certifyAll(tables, epsilon) {
+  const [high, low] = tables
+    .map(({ weights }) => extremes(weights).reduce((a, b) => (a[0] * b[1] < b[0] * a[1] ? b : a)))
+    .reduce((a, b) => [a[0] * b[0], a[1] * b[1]]);
+  return high << 4096n <= exponentialFloor(epsilon / 64) ** 64n * low; // for sums above 32, too
+}
+
+/** The output for an input (a number of [-1, 1], or an answer's place) and a 64-bit word's halves. */
+export function draw({ knots, thresholds }, input, upper, lower) {
+  const row = knots ? drawRow(knots, input, upper) : input;
+  return thresholds[row].findIndex((sum) => lower < sum);
+}
+
+function drawRow(knots, x, word) {
   let cell = 0;
   // By halves, so that the time does not depend on x.
   for (let end = knots.length - 1, middle; (middle = (cell + end) >> 1) > cell; ) {
@@ -66,23 +82,45 @@ export function draw(table, x, upper, lower) {
     else cell = middle;
   }
   const rise = SCALE / (knots[cell + 1] - knots[cell]);
-  const row = upper < (x - knots[cell]) * rise ? cell + 1 : cell;
-  return thresholds[row].findIndex((sum) => lower < sum);
+  return word < (x - knots[cell]) * rise ? cell + 1 : cell;
 }
 
-/** Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound. */
-export function toUnit({ name, lower, upper }, value) {
+/** The answers of a question as people read them; none for a number. */
+export function labels({ kind, answers = [] }) {
+  return kind === "yes/no" ? ["no", "yes"] : answers.map(labelOf);
+}
+
+/**
+ * What a table draws from. A number is moved to the nearer bound where it is outside, and mapped to
+ * [-1, 1]; an answer, given by itself or by its label, becomes its place, from 0.
+ */
+export function encode(question, value) {
+  const { kind, name, lower, upper, answers } = question;
   // The message never repeats the value, because it is private.
-  need(isFinite(value), "value", `the value of ${name} must be a finite number`);
-  const inside = clamp(value, lower, upper);
-  return clamp((inside - lower) / ((upper - lower) / 2) - 1, -1, 1);
+  const needValue = (holds, rule) => need(holds, "value", `the value of ${name} must be ${rule}`);
+  if (kind === "number") {
+    needValue(isFinite(value), "a finite number");
+    const inside = clamp(value, lower, upper);
+    return clamp((inside - lower) / ((upper - lower) / 2) - 1, -1, 1);
+  }
+  const all = labels(question);
+  const lists = answers ? [answers, all] : [[false, true], [0, 1], all];
+  const place = max(...lists.map((list) => list.indexOf(value)));
+  needValue(place >= 0, `one of ${all.join(", ")}`);
+  return place;
 }
 
-const { isFinite, isInteger } = Number;
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const encode = (text) => new TextEncoder().encode(text);
+/** A text as it is, and a number as Python writes it, without ".0". */
+const labelOf = (answer) => {
+  const size = abs(answer);
+  const isLong = isFinite(answer) && (size >= 1e16 || (size > 0 && size < 1e-4));
+  return isLong ? answer.toExponential().replace(/e.(?=.$)/, "$&0") : `${answer}`;
+};
+
+const clamp = (value, low, high) => min(max(value, low), high);
+const utf8 = (text) => new TextEncoder().encode(text);
 const hex = (buffer) =>
-  Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const random = (length) => crypto.getRandomValues(new Uint32Array(length));
 
 const pack = (size, method, values) => {
@@ -94,172 +132,280 @@ const words = (...values) => pack(4, "setUint32", values);
 const doubles = (...values) => pack(8, "setFloat64", values);
 const texts = (...values) =>
   values.flatMap((value) => {
-    const data = encode(value);
+    const data = utf8(value);
     return [words(data.length), data];
   });
 
-async function sha256(...parts) {
-  need(crypto.subtle, "document", "the page must come over https");
-  return crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer());
+/** The canonical form of parsed JSON, which fingerprints are taken of, as parts of a Blob. */
+export function canonical(value) {
+  if (typeof value === "number") return ["d", doubles(value)];
+  if (typeof value === "string") return ["s", ...texts(value)];
+  if (isArray(value)) return ["l", words(value.length), ...value.flatMap(canonical)];
+  if (!isObject(value)) return [`${value}`[0]]; // null, true, false
+  const names = keys(value).map((key) => [hex(utf8(key)), key]).sort();
+  const entries = names.flatMap(([, name]) => [name, value[name]].flatMap(canonical));
+  return ["o", words(names.length), ...entries];
 }
 
-const isObject = (value) => value?.constructor === Object;
-const hasLength = ({ length }, low, high) => length >= low && length <= high;
-const isList = (value, low, high) => Array.isArray(value) && hasLength(value, low, high);
-const isIncreasing = (values, most) =>
-  isList(values, 2, most) &&
-  values.every((value, i) => isFinite(value) && !(i && value <= values[i - 1]));
-const isText = (value, low, high) =>
-  typeof value === "string" &&
-  !/[\0-\x1f\x7f-\x9f\ud800-\udfff]/u.test(value) &&
-  hasLength(encode(value), low, high);
+async function sha256(...parts) {
+  need(crypto.subtle, "document", "the page must come over https");
+  return hex(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
+}
+
+const isObject = (value) => typeof value === "object" && value && !isArray(value);
+const has = (low, high) => ({ length }) => length >= low && length <= high;
 const isPositive = (value) => isFinite(value) && value > 0;
-const isMatch = (value, pattern) => typeof value === "string" && pattern.test(value);
-const isInstant = (value) => {
-  const time = isText(value, 20, 20) ? Date.parse(value) : NaN;
-  return isFinite(time) && value > "0001" && new Date(time).toISOString() === value.replace("Z", ".000Z");
+const isInstant = (value) =>
+  isText(20, 20)(value) && value > "0001" && new Date(value).toJSON() === value.replace("Z", ".000Z");
+
+// Rules: functions that make a check of one value.
+const oneOf = (...values) => (value) => values.includes(value);
+const perhaps = (rule) => (value, found) => value === undefined || rule(value, found);
+const isList = (low, high) => (value) => isArray(value) && has(low, high)(value);
+const isMatch = (pattern) => (value) => typeof value === "string" && pattern.test(value);
+const isText = (low, high) => (value) =>
+  isMatch(/^[^\0-\x1f\x7f-\x9f\ud800-\udfff]*$/u)(value) && has(low, high)(utf8(value));
+const isIncreasing = (most) => (values) =>
+  isList(2, most)(values) &&
+  values.every((value, i) => isFinite(value) && !(i && value <= values[i - 1]));
+const isUnique = (values) => new Set(values).size === values.length;
+const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)) && isUnique(values);
+const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
+const isScores = (scores, { answers }) =>
+  isIncreasing(64)(scores) && isTexts(answers) && scores.length === answers.length;
+const isChecked = () => true; // elsewhere
+const isGoal = oneOf("balanced", "mean", "distribution");
+const isObjective = oneOf("cdf", "shares", "mean", "balanced");
+
+// What objects of a document have, per key: a check of the value and the object, or the only value.
+const CAMPAIGN = {
+  format: isChecked,
+  id: isMatch(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  title: isText(1, 200),
+  public: oneOf(true, false),
+  opens: isInstant,
+  closes: (closes, { opens }) => isInstant(closes) && opens < closes,
+  fingerprint: isChecked,
 };
+const CAMPAIGNS = [
+  { ...CAMPAIGN, version: 1, question: isText(1, 1000), goal: isGoal, attributes: isList(1, 64), table: isChecked },
+  {
+    ...CAMPAIGN,
+    version: 2,
+    text: isText(1, 1000),
+    ask: oneOf("one", "all"),
+    questions: isList(1, 64),
+    waves: isList(1, 1),
+    tables: isList(1, 64),
+    segments: (value) => isObject(value) && !keys(value).length,
+    schedule: null,
+    admission: "open",
+  },
+];
+const TABLE = { format: "noutput-table", epsilon: isPositive, scale: SCALE, fingerprint: isChecked };
+const TABLES = [
+  { ...TABLE, version: 1, outputs: isIncreasing(256), knots: isIncreasing(4096), weights: isList(2, 4096) },
+  { ...TABLE, version: 2, weights: isList(2, 64) },
+];
+const ATTRIBUTE = {
+  name: isMatch(/^[a-z][a-z0-9_]{0,63}$/),
+  unit: isText(0, 64),
+  lower: isFinite,
+  upper: (upper, { lower }) => isFinite(upper) && isPositive((upper - lower) / 2),
+};
+const QUESTION = {
+  name: ATTRIBUTE.name,
+  label: perhaps(isText(1, 200)),
+  text: perhaps(isText(1, 1000)),
+  epsilon: perhaps(isPositive),
+};
+const KINDS = [
+  { ...QUESTION, ...ATTRIBUTE, kind: "number" },
+  { ...QUESTION, kind: "scale", answers: isScale, scores: perhaps(isScores) },
+  { ...QUESTION, kind: "choice", answers: isTexts },
+  { ...QUESTION, kind: "yes/no" },
+];
+
+/**
+ * Check an object by those rules that have its own version or kind, where `key` names one. It has
+ * no key without a rule, and for every rule the value that it wants, or one that it returns true for.
+ */
+const check = (found, part, choices, key) => {
+  expect(isObject(found), part);
+  const rules = choices.find((each) => each[key] === found[key]) ?? choices[0];
+  for (const name of keys({ ...found, ...rules })) {
+    const [rule, value] = [rules[name], found[name]];
+    const isRule = keys(rules).includes(name); // not one of those that every object inherits
+    const holds = isRule && (rule?.call ? rule(value, found) : rule === value);
+    expect(holds, `${name.slice(0, 64)} of the ${part}`);
+  }
+};
+
 const freeze = (value) => {
-  if (typeof value === "object" && value) Object.values(value).forEach(freeze);
+  if (isArray(value) || isObject(value)) Object.values(value).forEach(freeze);
   return Object.freeze(value);
 };
 
 async function readTable(found) {
-  expect(found?.format === "noutput-table", "table");
-  const { epsilon, outputs, knots, weights } = found;
-  expect(found.version === 1 && found.scale === SCALE, "version");
-  expect(isPositive(epsilon), "epsilon");
-  expect(isIncreasing(outputs, 256), "outputs");
-  expect(isIncreasing(knots, 4096), "knots");
-  const size = outputs.length;
+  check(found, "table", TABLES, "version");
+  const { version, epsilon, outputs = [], knots = [], weights } = found;
+  const isNumeric = version === 1; // else with one row per answer
+  const size = (isNumeric ? outputs : weights[0])?.length;
   const isRow = (row) =>
-    isList(row, size, size) &&
-    row.every((weight) => isInteger(weight) && weight >= 1 && weight < SCALE) &&
+    isList(2, 256)(row) &&
+    row.length === size &&
+    row.every((weight) => isInteger(weight) && weight >= 1) &&
     row.reduce((a, b) => a + b) === SCALE;
-  expect(isList(weights, knots.length, knots.length) && weights.every(isRow), "weights");
+  expect(weights.every(isRow), "weights");
   const output = certify(weights, epsilon);
   need(output < 0, "privacy", `output ${output} is not as private as the table claims`);
   const isMean = (row, k) => {
     const sum = row.reduce((total, weight, i) => total + weight * outputs[i], 0);
-    return Math.abs(sum / SCALE - knots[k]) <= 1e-9;
+    return abs(sum / SCALE - knots[k]) <= 1e-9;
   };
-  expect(knots[0] === -1 && knots.at(-1) === 1 && weights.every(isMean), "knots");
-  const digest = await sha256(
-    "noutput-table 1\n",
+  const isWhole = knots[0] === -1 && knots.at(-1) === 1 && knots.length === weights.length;
+  expect(!isNumeric || (isWhole && weights.every(isMean)), "knots");
+  const print = await sha256(
+    `noutput-table ${version}\n`,
     doubles(epsilon),
-    words(size, knots.length),
+    words(size, weights.length),
     doubles(...outputs, ...knots),
     ...weights.map((row) => words(...row)),
   );
-  const fingerprint = hex(digest);
-  expect(found.fingerprint === fingerprint, "fingerprint");
+  expect(found.fingerprint === print, "fingerprint");
   const thresholds = weights.map((row) => {
     let sum = 0;
     return row.map((weight) => (sum += weight));
   });
-  return [{ epsilon, outputs, knots, weights, thresholds, fingerprint }, digest];
+  return { ...found, thresholds };
 }
 
-const isAttribute = (value) =>
-  isMatch(value?.name, /^[a-z][a-z0-9_]{0,63}$/) &&
-  isText(value.unit, 0, 64) &&
-  isFinite(value.lower) &&
-  isFinite(value.upper) &&
-  isPositive((value.upper - value.lower) / 2);
+/** What a document of version 1 is in terms of version 2: numbers, and one table for all. */
+function asSecond({ attributes, goal, table }) {
+  attributes.forEach((each) => check(each, "attribute", [ATTRIBUTE]));
+  const questions = attributes.map((each) => ({ kind: "number", ...each }));
+  const wave = { tables: attributes.map(() => 0), objectives: attributes.map(() => goal) };
+  return { ask: "one", questions, waves: [wave], tables: [table] };
+}
+
+function canonicalFirst({ id, title, question, goal, opens, closes, public: isPublic, attributes, table }) {
+  return [
+    ...texts(id, title, question, goal, opens, closes),
+    Uint8Array.of(isPublic),
+    words(attributes.length),
+    ...attributes.flatMap(({ name, unit, lower, upper }) => [...texts(name, unit), doubles(lower, upper)]),
+    Uint8Array.from(table.fingerprint.match(/../g), (byte) => `0x${byte}`),
+  ];
+}
+
+/** The table of every question, from the only wave. */
+function assign(questions, wave, tables) {
+  const isEach = isList(questions.length, questions.length);
+  check(wave, "wave", [{ tables: isEach, objectives: isEach }]);
+  // One spelling only: tables are in the order of the first question that has them.
+  const places = [...new Set(wave.tables)];
+  expect(places.length === tables.length && places.every((place, i) => place === i), "wave");
+  return questions.map(({ kind, answers = [0, 1], epsilon }, i) => {
+    const table = tables[wave.tables[i]];
+    const isNumber = kind === "number";
+    expect((isNumber ? isGoal : isObjective)(wave.objectives[i]), "objective");
+    const fits = isNumber ? table.knots : !table.knots && table.weights.length === answers.length;
+    expect(fits && oneOf(undefined, table.epsilon)(epsilon), "table");
+    return table;
+  });
+}
 
 const certified = new WeakSet(); // frozen, so what is drawn from is what was certified
 
-/** Read a campaign from JSON (text, or its bytes), certify its table, and return it frozen. */
+/** Read a campaign from JSON (text, or its bytes), certify its tables, and return it frozen. */
 export async function readCampaign(data) {
   const found = parse(data, isPlain);
   expect(found.format === "noutput-campaign", "format");
-  const { id, title, question, goal, opens, closes, attributes } = found;
-  expect(found.version === 1, "version");
-  expect(isMatch(id, /^[a-z0-9][a-z0-9-]{0,63}$/), "id");
-  expect(isText(title, 1, 200), "title");
-  expect(isText(question, 1, 1000), "question");
-  expect(["balanced", "mean", "distribution"].includes(goal), "goal");
-  expect(typeof found.public === "boolean", "public");
-  expect(isInstant(opens) && isInstant(closes) && opens < closes, "opening time");
-  expect(isList(attributes, 1, 64) && attributes.every(isAttribute), "attribute");
-  const names = new Set(attributes.map(({ name }) => name));
-  expect(names.size === attributes.length, "name");
-  const [table, digest] = await readTable(found.table);
-  const print = await sha256(
-    "noutput-campaign 1\n",
-    ...texts(id, title, question, goal, opens, closes),
-    Uint8Array.of(found.public),
-    words(attributes.length),
-    ...attributes.flatMap(({ name, unit, lower, upper }) => [
-      ...texts(name, unit),
-      doubles(lower, upper),
-    ]),
-    digest,
-  );
-  expect(found.fingerprint === hex(print), "fingerprint");
-  const campaign = freeze({ ...found, table, epsilon: table.epsilon });
+  check(found, "document", CAMPAIGNS, "version");
+  const { fingerprint, ...signed } = found;
+  const isFirst = found.version === 1;
+  const { ask, questions, waves, tables: documents } = isFirst ? asSecond(found) : found;
+  questions.forEach((each) => check(each, "question", KINDS, "kind"));
+  expect(isUnique(questions.map(({ name }) => name)), "name");
+  const read = await Promise.all(documents.map(readTable));
+  const prints = read.map((table) => table.fingerprint);
+  expect(isUnique(prints), "list of tables");
+  const tables = assign(questions, waves[0], read);
+  const form = isFirst ? canonicalFirst(found) : canonical({ ...signed, tables: prints });
+  const print = await sha256(`noutput-campaign ${found.version}\n`, ...form);
+  expect(fingerprint === print, "fingerprint");
+  const add = (sum, { epsilon }) => (ask === "all" ? sum + epsilon : max(sum, epsilon));
+  const campaign = freeze({ ...found, ask, questions, tables, epsilon: tables.reduce(add, 0) });
   certified.add(campaign);
   return campaign;
 }
 
-/** A person's side of a campaign; throws where the table may lose more than the policy allows. */
+/** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   #campaign;
-  #policy;
-  #storage;
-  #now;
+  #settings;
 
   constructor(campaign, { policy, storage = globalThis.localStorage, now = Date.now } = {}) {
     this.#campaign = campaign;
-    this.#policy = { epsilon: 1, total: 4, days: 30, ...policy };
-    this.#storage = storage;
-    this.#now = now;
-    const { epsilon, total, days } = this.#policy;
+    this.#settings = { epsilon: 1, total: 4, days: 30, ...policy, storage, now };
+    const { epsilon, total, days } = this.#settings;
     const good = [epsilon, total, days].every(isPositive);
     need(good && storage, "policy", "positive epsilon, total, days and a storage are needed");
-    expect(certified.has(campaign), "origin: use readCampaign");
-    const output = certify(campaign.table.weights, epsilon);
+    need(certified.has(campaign), "document", "the campaign must come from readCampaign");
+    const { ask, tables } = campaign;
+    const fits =
+      ask === "all" && tables[1]
+        ? certifyAll(tables, epsilon)
+        : tables.every(({ weights }) => certify(weights, epsilon) < 0);
     const message = `the campaign asks for epsilon ${campaign.epsilon}, and the policy allows ${epsilon}`;
-    need(output < 0, "privacy", message);
+    need(fits, "privacy", message);
   }
 
-  /** The person's report: a new one, or the one that was stored before. */
-  async report(values) {
-    const units = this.#units(values);
+  /** The person's reports, one per question that is asked: new ones, or those stored before. */
+  async reports(values) {
+    const inputs = this.#inputs(values);
     return this.#locked((entries) => {
       const stored = entries[this.#campaign.fingerprint];
-      return stored ? stored.report : this.#remember(entries, units);
+      // Ledgers of version 1 have one report.
+      return stored ? stored.reports ?? [stored.report] : this.#remember(entries, inputs);
     });
   }
 
-  /** Report, send, and note that it was sent; safe to repeat. */
+  /** The person's report, where the campaign asks for one. */
+  async report(values) {
+    need(this.#campaign.ask === "one", "value", "use reports: all are asked");
+    return (await this.reports(values))[0];
+  }
+
+  /** Report, send one by one, and note that all were sent; safe to repeat. */
   async submit(url, values, options) {
-    const report = await this.report(values);
-    const receipt = await send(url, report, options);
-    // It is counted, also where the ledger was cleared meanwhile, or is too full for the note.
+    const reports = await this.reports(values);
+    let accepted = 0;
+    for (const report of reports) accepted += (await send(url, report, options)).accepted;
+    // They are counted, also where the ledger was cleared meanwhile, or is too full for the note.
     await this.#locked((entries) => {
-      entries[report.campaign].sent = true;
+      entries[this.#campaign.fingerprint].sent = true;
       this.#save(entries);
     }).catch(() => {});
-    return { report, ...receipt };
+    return { reports, accepted, repeated: reports.length - accepted };
   }
 
-  #units(values) {
-    const { attributes } = this.#campaign;
-    const names = attributes.map(({ name }) => name);
+  #inputs(values) {
+    const { questions } = this.#campaign;
+    const names = questions.map(({ name }) => name);
     const named = isObject(values) || names[1] ? values : { [names[0]]: values };
-    const good = isObject(named) && `${Object.keys(named).sort()}` === `${names.sort()}`;
+    const good = isObject(named) && `${keys(named).sort()}` === `${names.sort()}`;
     need(good, "value", `the values of ${names} are needed`);
-    return attributes.map((attribute) => toUnit(attribute, named[attribute.name]));
+    return questions.map((question) => encode(question, named[question.name]));
   }
 
-  #remember(entries, units) {
-    const { fingerprint: campaign, attributes, table, epsilon, opens, closes } = this.#campaign;
-    const now = this.#now();
+  #remember(entries, inputs) {
+    const { fingerprint, ask, epsilon, opens, closes } = this.#campaign;
+    const { epsilon: allowed, total, days, now: clock } = this.#settings;
+    const now = clock();
     const open = now >= Date.parse(opens) && now < Date.parse(closes);
     need(open, "closed", `the campaign is open from ${opens} to ${closes}`);
-    const { total, days } = this.#policy;
-    const cost = Math.min(epsilon, this.#policy.epsilon);
+    const cost = min(epsilon, allowed);
     const since = now - days * 864e5;
     const add = (sum, entry) => sum + (entry.answered > since ? entry.epsilon : 0);
     const spent = Object.values(entries).reduce(add, 0);
@@ -268,25 +414,30 @@ export class Client {
       "policy",
       `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`,
     );
-    const place = below(units.length);
-    const output = draw(table, units[place], ...random(2));
-    const id = hex(random(4).buffer);
-    const report = { version: 1, campaign, attribute: attributes[place].name, output, id };
-    entries[campaign] = { report, epsilon: cost, answered: now, sent: false };
+    const places = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
+    const reports = places.map((place) => this.#draw(place, inputs[place]));
+    entries[fingerprint] = { reports, epsilon: cost, answered: now, sent: false };
     this.#save(entries);
-    return report;
+    return reports;
+  }
+
+  #draw(place, input) {
+    const { version, fingerprint: campaign, questions, tables } = this.#campaign;
+    const key = version === 1 ? "attribute" : "question";
+    const output = draw(tables[place], input, ...random(2));
+    return { version, campaign, [key]: questions[place].name, output, id: hex(random(4).buffer) };
   }
 
   #save(reports) {
-    this.#storage.setItem(KEY, JSON.stringify({ version: 1, reports }));
+    this.#settings.storage.setItem(KEY, JSON.stringify({ version: 2, reports }));
   }
 
   /** Between reading and saving nothing else of this page runs; other pages wait for the lock. */
   async #locked(work) {
     const locks = globalThis.navigator?.locks;
     const run = () => {
-      const found = parse(this.#storage.getItem(KEY) ?? '{"version":1,"reports":{}}');
-      need(found.version === 1, "policy", "the ledger must be of version 1");
+      const found = parse(this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}');
+      need(oneOf(1, 2)(found.version), "policy", "the ledger is of another version");
       return work(found.reports);
     };
     return locks ? locks.request(KEY, run) : run();
@@ -301,7 +452,7 @@ function below(limit) {
   }
 }
 
-const trim = (url) => String(url).replace(/\/+$/, "");
+const trim = (url) => `${url}`.replace(/\/+$/, "");
 
 /** Fetch a campaign from its address, and certify it. */
 export async function fetchCampaign(url, options) {
@@ -312,7 +463,7 @@ export async function fetchCampaign(url, options) {
 export async function send(url, report, options) {
   const answer = await exchange(`${trim(url)}/reports`, JSON.stringify(report), MAX_ANSWER, options);
   const { accepted, repeated } = parse(answer);
-  const counted = [0, 1].includes(repeated) && accepted === 1 - repeated;
+  const counted = oneOf(0, 1)(repeated) && accepted === 1 - repeated;
   need(counted, "delivery", "the server acknowledges nothing");
   return { accepted, repeated };
 }
@@ -320,7 +471,7 @@ export async function send(url, report, options) {
 /** Parse JSON (text, or bytes of UTF-8); what is none counts as an empty object. */
 const parse = (data, check = () => true) => {
   try {
-    const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const strict = new TextDecoder(undefined, { fatal: true, ignoreBOM: true });
     const text = typeof data === "string" ? data : strict.decode(data);
     const found = JSON.parse(text);
     return check(found, text) ? found ?? {} : {};
@@ -331,16 +482,18 @@ const parse = (data, check = () => true) => {
 
 /**
  * What JSON.parse does not tell. A whole number may have neither point nor exponent: in the text,
- * keys are followed by their numbers, lists included. No key may be there twice, nor an unknown
- * one: the text has as many as are read, 12 of a campaign, 8 of its table, 4 of each attribute.
+ * keys are followed by their numbers, lists included. No key may be there twice: the text has as
+ * many as the text of what was read.
  */
-const isPlain = ({ attributes }, text) => {
-  const strings = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:[-+.\deE[\],\s]*)?/g;
-  const members = [...text.matchAll(strings)].filter(([, , digits]) => digits);
-  // Of the known keys only version, scale and weights begin with one of these letters.
-  const isWhole = ([, key, digits]) => !/[.e]/i.test(digits) || !/^[vsw]/.test(JSON.parse(key));
-  return members.length === 20 + 4 * attributes.length && members.every(isWhole);
+const isPlain = (found, text) => {
+  const written = members(text);
+  const isWhole = ([, key, digits]) =>
+    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables)$/.test(JSON.parse(key));
+  return written.length === members(JSON.stringify(found)).length && written.every(isWhole);
 };
+
+const members = (text) =>
+  [...text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:[-+.\deE[\],\s]*)?/g)].filter(([, , digits]) => digits);
 
 async function read(response, most) {
   const reader = response.body?.getReader();
@@ -371,7 +524,7 @@ async function attempt(url, body, most, fetch, timeout) {
   const moved = /^(0|3..)$/.test(status); // browsers show a page 0 for a redirect
   const { type: problem, detail } = moved ? {} : parse(await read(response, MAX_ANSWER));
   const after = response.headers.get("Retry-After");
-  const wait = /^\d{1,9}$/.test(after) ? Math.min(after * 1000, 6e4) : undefined;
+  const wait = /^\d{1,9}$/.test(after) ? min(after * 1000, 6e4) : undefined;
   const message = moved
     ? "the server redirects"
     : `the server refused with status ${status}: ${`${detail}`.slice(0, 500)}`;
@@ -390,7 +543,7 @@ async function exchange(url, body, most, options = {}) {
       if (own && !AGAIN.includes(error.status)) throw error;
       const failure = own ? error : new NoutputError("delivery", `no answer: ${error.message}`);
       if (tried >= attempts) throw failure;
-      const longest = Math.min(250 * 2 ** tried, 3e4);
+      const longest = min(250 * 2 ** tried, 3e4);
       await sleep(failure.wait ?? (random(1)[0] / SCALE) * longest);
     }
   }

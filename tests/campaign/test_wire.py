@@ -25,7 +25,7 @@ from noutput.campaign.wire import (
     encode_report,
 )
 from noutput.errors import InvalidArgumentError
-from tests.campaign.examples import commute_campaign, salary_campaign
+from tests.campaign.examples import commute_campaign, salary_campaign, survey_campaign
 from tests.campaign.vectors import vectors
 
 DOCS = Path(__file__).parents[2] / "docs" / "wire.md"
@@ -279,3 +279,93 @@ def test_a_report_is_valid_from_birth(parts: tuple[Any, ...]) -> None:
 
 def test_ids_are_new() -> None:
     assert len({Report("0" * 64, "a", 0).id for _ in range(100)}) == 100
+
+
+NEWER = vectors("wire2")
+
+
+@pytest.mark.parametrize("found", NEWER["cases"], ids=range(len(NEWER["cases"])))
+def test_bodies_of_version_2_agree_with_the_vectors(found: dict[str, Any]) -> None:
+    campaign = Campaign.from_json(found["campaign"])
+    entries = [Report(**entry) for entry in found["reports"]]
+    single, batch, packed = (bytes.fromhex(case["body"]) for case in found["bodies"])
+    assert decode_report(single, campaign) == entries[0]
+    assert decode_batch(batch, campaign) == entries
+    assert decode_packed(packed, campaign) == by_id(entries)
+    assert encode_report(entries[0]) == single
+    assert encode_batch(entries) == batch
+    assert encode_packed(campaign, entries) == packed
+
+
+REFUSED = {case["why"]: case for case in NEWER["refused"]}
+DECODERS = {REPORT_TYPE: decode_report, BATCH_TYPE: decode_batch, PACKED_TYPE: decode_packed}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_bad_bodies_of_version_2_are_refused_by_name(case: dict[str, Any]) -> None:
+    with pytest.raises(WireError, match="must") as caught:
+        DECODERS[case["type"]](bytes.fromhex(case["body"]), SURVEY)
+    assert caught.value.problem.name == case["problem"]
+
+
+SURVEY = survey_campaign()
+
+
+def answers(count: int) -> list[Report]:
+    rng = random.Random(count)  # noqa: S311 (a test)
+    places = [rng.randrange(len(SURVEY.questions)) for _ in range(count)]
+    return [
+        Report(
+            SURVEY.fingerprint,
+            SURVEY.questions[place].name,
+            rng.randrange(SURVEY.tables[place].n_outputs),
+            f"{rng.getrandbits(128):032x}",
+        )
+        for place in places
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 1000])
+def test_batches_of_all_kinds_round_trip(count: int) -> None:
+    entries = answers(count)
+    assert decode_batch(encode_batch(entries), SURVEY) == entries
+    packed = encode_packed(SURVEY, entries)
+    assert decode_packed(packed, SURVEY) == by_id(entries)
+    assert len(packed) == 44 + 16 * count + (8 * count + 7) // 8
+
+
+@pytest.mark.parametrize("campaign", [CAMPAIGN, SURVEY], ids=["1", "2"])
+def test_a_body_of_the_other_version_says_which_is_wanted(campaign: Campaign) -> None:
+    others = {1: answers(2), 2: reports(2)}[campaign.version]
+    wanted = f"version must be {campaign.version}, that of the campaign's document"
+    for body, decode in (
+        (encode_report(others[0]), decode_report),
+        (encode_batch(others), decode_batch),
+    ):
+        with pytest.raises(WireError, match=wanted) as caught:
+            decode(body, campaign)
+        assert caught.value.problem.name == "malformed-body"
+    other = {1: SURVEY, 2: CAMPAIGN}[campaign.version]
+    with pytest.raises(WireError, match=wanted):
+        decode_packed(encode_packed(other, others), campaign)
+
+
+def test_what_no_campaign_declares_is_named() -> None:
+    body = json.loads(encode_report(answers(1)[0]))
+    for key in ("wave", "labels", "round", "token"):
+        with pytest.raises(WireError, match=f"{key} must be absent: the campaign declares none"):
+            decode_report(json.dumps({**body, key: 0}).encode(), SURVEY)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_mutated_packed_batches_of_version_2_are_read_fully_or_refused(data: st.DataObject) -> None:
+    body = bytearray(encode_packed(SURVEY, answers(5)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        entries = decode_packed(bytes(body), SURVEY)
+    except WireError:
+        pass
+    else:
+        assert encode_packed(SURVEY, entries) == bytes(body)

@@ -181,7 +181,7 @@ def test_every_documented_refusal(service: Service, campaign: Campaign) -> None:
     twice = encode_batch([report, report])
     assert problem(service.send(twice, BATCH_TYPE)) == (422, "repeated-id")
     many = encode_packed(campaign, [draw_report(campaign, VALUES)])
-    many = many[:4] + (10_001).to_bytes(4, "little") + many[8:]
+    many = many[:8] + (10_001).to_bytes(4, "little") + many[12:]
     assert problem(service.send(many, PACKED_TYPE)) == (413, "body-too-large")
     media = problem(service.send(b"{}", "application/json"))
     assert media == (415, "unsupported-media-type")

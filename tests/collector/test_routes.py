@@ -196,7 +196,7 @@ def test_bad_token_requests_are_refused(service: Service, content: str) -> None:
 
 def test_a_table_that_is_not_private_is_not_kept(service: Service, campaign: Campaign) -> None:
     found = json.loads(campaign.to_json())
-    found["table"]["epsilon"] = 1.9
+    found["tables"][0]["epsilon"] = 1.9
     headers = {**service.admin, **JSON}
     for content in (json.dumps(found).encode(), b"{}", b"\xff\xfe", b"[" * 100_000):
         answer = service.call("POST", "/campaigns", content=content, headers=headers)

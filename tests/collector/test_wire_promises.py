@@ -180,6 +180,12 @@ REFUSED: dict[str, Callable[[Service, Campaign], httpx.Response]] = {
 }
 
 
+def unknown_attribute(service: Service, _: Campaign) -> httpx.Response:
+    old = make_campaign("older", version=1)
+    service.create(old)
+    return service.send(changed(old, attribute="nothing"), REPORT_TYPE, old.id)
+
+
 def close(service: Service, campaign: Campaign) -> httpx.Response:
     service.clock.now = campaign.closes
     return service.report(draw_report(campaign, VALUES))
@@ -207,6 +213,7 @@ def documented() -> dict[str, tuple[int, bool]]:
 
 ALL_REFUSED = {
     **REFUSED, "campaign-not-open": close, "unavailable": overflow, "too-many-requests": hurry,
+    "unknown-attribute": unknown_attribute,
 }  # fmt: skip
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from noutput.campaign import Campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.process import Running, running
 from tests.end_to_end.browser import chromium
+from tests.end_to_end.elsewhere import elsewhere
 
 pytestmark = pytest.mark.slow
 
@@ -41,11 +39,6 @@ async ({ url, options }) => {
 """
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def campaign() -> Campaign:
     return make_campaign(public=True)
@@ -61,20 +54,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, campaign: Campaign) -> Iter
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A page at localhost, which is another origin than 127.0.0.1."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    (folder / "index.html").write_text("<!doctype html><title>Elsewhere</title>")
-    (folder / "noutput.min.js").write_bytes(Path("clients/js/noutput.min.js").read_bytes())
-    site = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=site.serve_forever)
-    thread.start()
-    with chromium() as browser:
+    with (
+        elsewhere(tmp_path_factory.mktemp("elsewhere")) as address,
+        chromium() as browser,
+    ):
         opened = browser.new_page()
-        opened.goto(f"http://localhost:{site.server_port}/")
+        opened.goto(address)
         yield opened
-    site.shutdown()
-    thread.join()
-    site.server_close()
 
 
 def fetch(page: Page, url: str, **options: Any) -> list[Any]:

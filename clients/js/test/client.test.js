@@ -47,15 +47,15 @@ test("the person's policy decides, not the campaign's claim", async () => {
 });
 
 test("only what was certified is drawn from", async () => {
-  const certain = commute.table.thresholds.map((row) => row.map((_, i) => (i ? 2 ** 32 : 0)));
-  const thresholds = { ...commute, table: { ...commute.table, thresholds: certain } };
+  const certain = commute.tables[0].thresholds.map((row) => row.map((_, i) => (i ? 2 ** 32 : 0)));
+  const thresholds = { ...commute, tables: [{ ...commute.tables[0], thresholds: certain }] };
   for (const forged of [thresholds, { ...commute, epsilon: 0 }, JSON.parse(JSON.stringify(commute))]) {
     assert.throws(() => new Client(forged, { storage: memory(), policy, now }), {
       code: "document", message: /readCampaign/,
     });
   }
-  assert.throws(() => commute.table.thresholds[0].fill(0), TypeError);
-  assert.throws(() => commute.table.weights[0].fill(0), TypeError);
+  assert.throws(() => commute.tables[0].thresholds[0].fill(0), TypeError);
+  assert.throws(() => commute.tables[0].weights[0].fill(0), TypeError);
 });
 
 test("the total of a period is capped, and returns when it has passed", async () => {
@@ -93,7 +93,7 @@ test("values are checked by name and never repeated in a message", async () => {
 });
 
 test("a damaged or newer ledger is refused, not forgotten", async () => {
-  for (const text of ["nonsense", '{"version":2,"reports":{}}', "null"]) {
+  for (const text of ["nonsense", '{"version":3,"reports":{}}', "null"]) {
     const storage = memory(new Map([["noutput-ledger", text]]));
     await assert.rejects(new Client(commute, { storage, policy, now }).report(42), {
       code: "policy",

@@ -55,7 +55,7 @@ test("every attempt sends the same bytes", async () => {
     assert.equal(result.accepted, 1);
     assert.equal(seen.length, 4);
     assert.equal(new Set(seen.map((request) => request.body)).size, 1);
-    assert.deepEqual(JSON.parse(seen[0].body), result.report);
+    assert.deepEqual([JSON.parse(seen[0].body)], result.reports);
     assert.equal(seen[0].url, "/campaigns/commute/reports");
     assert.equal(seen[0].headers["content-type"], "application/vnd.noutput.report+json");
   });

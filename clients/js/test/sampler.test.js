@@ -1,35 +1,84 @@
-// The sampler that devices run, with the platform's randomness, fits the table: chi-square.
+// The sampler that devices run, with the platform's randomness, fits the tables: chi-square.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { memory, noutput, vectors } from "../testing/module.js";
+import { noutput, vectors } from "../testing/module.js";
 
-const { Client, readCampaign, toUnit } = noutput;
-const campaign = await readCampaign(vectors("campaigns").good[0].text);
+const { Client, encode, readCampaign } = noutput;
+const commute = await readCampaign(vectors("campaigns").good[0].text);
+const [survey, all] = await Promise.all(
+  vectors("campaigns2").good.slice(0, 2).map(({ text }) => readCampaign(text)),
+);
 const now = () => Date.parse("2026-11-01T00:00:00Z");
-const REPORTS = 6000;
-const CRITICAL = 41.45; // chi-square with 2 degrees of freedom: exceeded once in 10^9
+const forgetful = { getItem: () => null, setItem: () => {} }; // so every report is a new one
+// Chi-square by degrees of freedom: exceeded once in 10^9.
+const CRITICAL = { 2: 41.45, 9: 60.67, 52: 138.04 };
 
-function probabilities(table, x) {
-  const { knots, weights } = table;
+/** The probability of every output for a number of [-1, 1], or for the place of an answer. */
+function probabilities({ knots, weights }, x) {
+  if (!knots) return weights[x].map((weight) => weight / 2 ** 32);
   let cell = knots.length - 2;
   while (cell && knots[cell] > x) cell--;
   const share = (x - knots[cell]) / (knots[cell + 1] - knots[cell]);
   return weights[cell].map((w, i) => (w + share * (weights[cell + 1][i] - w)) / 2 ** 32);
 }
 
-const distance = (counts, expected) =>
-  counts.reduce((sum, n, i) => sum + (n - REPORTS * expected[i]) ** 2 / (REPORTS * expected[i]), 0);
+function distance(counts, expected) {
+  assert.ok(CRITICAL[expected.length - 1], "no such degrees of freedom");
+  const total = counts.reduce((a, b) => a + b);
+  const part = (n, i) => (n - total * expected[i]) ** 2 / (total * expected[i]);
+  return counts.reduce((sum, n, i) => sum + part(n, i), 0);
+}
+
+function check(counts, expected, wrong) {
+  const most = CRITICAL[expected.length - 1];
+  assert.ok(distance(counts, expected) < most, `${counts}`);
+  assert.ok(distance(counts, wrong) > most, "the test has no power");
+}
 
 for (const value of [0, 60, 180]) {
   test(`reports of ${value} minutes fit their probabilities`, async () => {
-    const counts = campaign.table.outputs.map(() => 0);
-    for (let i = 0; i < REPORTS; i++) {
-      const client = new Client(campaign, { storage: memory(), now });
-      counts[(await client.report(value)).output]++;
-    }
-    const x = toUnit(campaign.attributes[0], value);
-    assert.ok(distance(counts, probabilities(campaign.table, x)) < CRITICAL, `${counts}`);
-    const wrong = probabilities(campaign.table, x > 0.5 ? x - 0.3 : x + 0.3);
-    assert.ok(distance(counts, wrong) > CRITICAL, "the test has no power");
+    const counts = [0, 0, 0];
+    const client = new Client(commute, { storage: forgetful, now });
+    for (let i = 0; i < 6000; i++) counts[(await client.report(value)).output]++;
+    const x = encode(commute.questions[0], value);
+    const [table] = commute.tables;
+    check(counts, probabilities(table, x), probabilities(table, x > 0.5 ? x - 0.3 : x + 0.3));
   });
 }
+
+const values = { commute: 60, stars: 4, age: "under 30", means: "car", late: true, kilometers: 0.5 };
+const others = { commute: 60, stars: 4, age: "under 30", means: "car", late: false, kilometers: 0.5 };
+
+/** The probability of every output of every question, where one is drawn. */
+const joint = ({ questions, tables }, given) =>
+  questions.flatMap((question, i) =>
+    probabilities(tables[i], encode(question, given[question.name])).map((p) => p / questions.length));
+
+test("a question of any kind is drawn, and its report fits the answer", async () => {
+  const { questions, tables } = survey;
+  const sizes = tables.map(({ weights }) => weights[0].length);
+  const start = sizes.map((_, i) => sizes.slice(0, i).reduce((a, b) => a + b, 0));
+  const counts = Array(53).fill(0);
+  const client = new Client(survey, { storage: forgetful, now, policy: { epsilon: 2 } });
+  for (let i = 0; i < 3000; i++) {
+    const report = await client.report(values);
+    counts[start[questions.findIndex(({ name }) => name === report.question)] + report.output]++;
+  }
+  check(counts, joint(survey, values), joint(survey, others));
+});
+
+test("where all questions are asked, reports are drawn apart from each other", async () => {
+  const [late, stars] = [4, 1];
+  const both = (given) => {
+    const chances = [late, stars].map((place) =>
+      probabilities(all.tables[place], encode(all.questions[place], given[all.questions[place].name])));
+    return chances[0].flatMap((p) => chances[1].map((q) => p * q));
+  };
+  const counts = Array(10).fill(0);
+  const client = new Client(all, { storage: forgetful, now, policy: { epsilon: 7, total: 7 } });
+  for (let i = 0; i < 3000; i++) {
+    const reports = await client.reports(values);
+    counts[5 * reports[late].output + reports[stars].output]++;
+  }
+  check(counts, both(values), both(others));
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { noutput, vectors } from "../testing/module.js";
 
-const { certify, draw, exponentialFloor, readCampaign, toUnit } = noutput;
+const { certify, draw, encode, exponentialFloor, readCampaign } = noutput;
 const campaigns = vectors("campaigns");
 const frame = JSON.parse(campaigns.good[0].text);
 
@@ -36,7 +36,7 @@ test("the same word gives the same output", () => {
 
 test("a table of the default size is read, and draws the same", async () => {
   const { campaign, draws } = vectors("balanced");
-  const { table, goal } = await readCampaign(JSON.stringify(campaign));
+  const { tables: [table], goal } = await readCampaign(JSON.stringify(campaign));
   assert.equal(goal, "balanced");
   assert.equal(table.outputs.length, 128);
   assert.ok(draws.some(({ output }) => output > 100));
@@ -69,9 +69,9 @@ test("campaigns are read, certified and frozen", async () => {
   for (const { text, fingerprint } of campaigns.good) {
     const campaign = await readCampaign(text);
     assert.equal(campaign.fingerprint, fingerprint);
-    assert.equal(campaign.epsilon, campaign.table.epsilon);
+    assert.equal(campaign.epsilon, campaign.tables[0].epsilon);
     assert.throws(() => (campaign.title = "x"), TypeError);
-    assert.throws(() => (campaign.table.thresholds[0][0] = 1), TypeError);
+    assert.throws(() => (campaign.tables[0].thresholds[0][0] = 1), TypeError);
   }
 });
 
@@ -115,10 +115,10 @@ test("the cell is found in the same number of steps, whatever the value", () => 
 
 test("values map to the same double", () => {
   for (const { lower, upper, value, x } of campaigns.units) {
-    assert.ok(Object.is(toUnit({ name: "a", lower, upper }, value), x), `${value}`);
+    assert.ok(Object.is(encode({ kind: "number", name: "a", lower, upper }, value), x), `${value}`);
   }
   for (const value of [NaN, Infinity, -Infinity, "42", null, undefined, 42n]) {
-    const attempt = () => toUnit({ name: "a", lower: 0, upper: 1 }, value);
+    const attempt = () => encode({ kind: "number", name: "a", lower: 0, upper: 1 }, value);
     assert.throws(attempt, { code: "value", message: /^the value of a must be a finite number$/ });
   }
 });

@@ -1,10 +1,11 @@
 // Outputs for many inputs, for audits written in other languages. Reads {"campaign": text, "x":
-// [numbers of -1 to 1]} from standard input, draws each with its own word, and writes a list.
+// [numbers of -1 to 1, or places of answers]} from standard input, draws each from the table of
+// the first question with a word of its own, and writes a list.
 import { readFileSync } from "node:fs";
 import { noutput } from "./module.js";
 
 const { campaign: text, x } = JSON.parse(readFileSync(0));
-const { table } = await noutput.readCampaign(text);
+const { tables: [table] } = await noutput.readCampaign(text);
 const words = new Uint32Array(8192);
 const outputs = x.map((number, i) => {
   const place = (2 * i) % words.length;

@@ -1,5 +1,5 @@
 // The visitor's own browser makes a report, shows it, and sends it only when told to.
-import { Client, fetchCampaign, toUnit } from "./noutput.min.js";
+import { Client, encode, fetchCampaign } from "./noutput.min.js";
 
 const form = document.getElementById("try");
 const part = (name) => document.getElementById(`try-${name}`);
@@ -9,8 +9,9 @@ const PERIOD = 4; // reports at the limit in 30 days
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const format = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
-/** How likely every output is for a number of [-1, 1]. */
+/** How likely every output is for a number of [-1, 1], or for the place of an answer. */
 function chances({ knots, weights }, x) {
+  if (!knots) return weights[x].map((weight) => weight / SCALE);
   let cell = knots.length - 2;
   while (cell && knots[cell] > x) cell--;
   const share = (x - knots[cell]) / (knots[cell + 1] - knots[cell]);
@@ -56,12 +57,14 @@ const input = (name) => form.querySelector(`[data-attribute="${name}"]`);
 const labelOf = (name) => input(name).dataset.label;
 
 function show(campaign, report, values, again) {
-  const { table, attributes } = campaign;
-  const attribute = attributes.find(({ name }) => name === report.attribute);
-  const mine = chances(table, toUnit(attribute, values[attribute.name]));
+  const { tables, questions } = campaign;
+  const name = report.question ?? report.attribute;
+  const place = questions.findIndex((question) => question.name === name);
+  const table = tables[place];
+  const mine = chances(table, encode(questions[place], values[name]));
   const column = table.weights.map((row) => row[report.output] / SCALE);
   const [least, most] = [Math.min(...column), Math.max(...column)].map((chance) => format.format(100 * chance));
-  const about = attributes.length > 1 ? ` about ${labelOf(attribute.name)}` : "";
+  const about = questions.length > 1 ? ` about ${labelOf(name)}` : "";
   part("says").textContent = again
     ? `This browser has answered before, so it sends the same report again: number ${report.output} of 0 to ${mine.length - 1}${about}. Repeating it tells nobody anything new.`
     : `Your report is number ${report.output} of 0 to ${mine.length - 1}${about}. With your answer its chance was ${format.format(100 * mine[report.output])}%; with any other answer it would have been between ${least}% and ${most}%.`;
@@ -125,7 +128,7 @@ if (form) {
     try {
       campaign ??= await fetchCampaign(address);
       values = Object.fromEntries(
-        campaign.attributes.map(({ name }) => [name, input(name).valueAsNumber]),
+        campaign.questions.map(({ name }) => [name, input(name).valueAsNumber]),
       );
       // The limit is the visitor's, whatever the campaign asks for.
       const epsilon = Number(limit.value);
