@@ -1,4 +1,4 @@
-"""Build the catalog of designs for answers that ships with the package: `make answers`.
+"""Build the catalog of designs for answers that ships with the package: `make catalog`.
 
 Every finished design is kept in a folder, so an interrupted run continues where it stopped.
 """

@@ -51,6 +51,8 @@ _SHARE = 0.1
 _SEARCHED = 32
 _PASSES = 40
 _STEPS = 600
+_SEARCH_ROUNDS = 30
+_SEARCH_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -119,11 +121,14 @@ def solve(
     tolerance : float
         The gap at which to stop, relative to the value.
     rounds : int
-        The most rounds of column generation. Above 16 answers not all columns are looked at.
+        The most rounds of column generation. Above 16 answers not all columns are looked at, so
+        fewer rounds and a larger gap have to do.
     """
     k = len(factor)
     every = subsets(np.arange(1, (1 << k) - 1), k) if k <= MOST_ENUMERATED else None
     members, warm, accuracy = _first_columns(k), None, _LOOSE
+    if every is None:
+        rounds, tolerance = min(rounds, _SEARCH_ROUNDS), max(tolerance, _SEARCH_TOLERANCE)
     for _ in range(rounds):
         found = restricted(epsilon, factor, members, accuracy, warm)
         candidates = _near(found) if every is None else every

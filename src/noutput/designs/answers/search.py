@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noutput.designs.answers.bound import optimum
 from noutput.designs.answers.error import worst_error
 from noutput.designs.answers.fewer import fewest, reduced
 from noutput.designs.answers.objective import AnswerObjective
@@ -34,7 +35,10 @@ def find_table(
 
     Above 16 answers, where bounds are weaker, it is within 1% of the best table found.
     """
-    found = solve(epsilon, _search_factor(objective))
+    if objective.name == "mean":
+        found = solve(epsilon, _with_all_shares(objective))
+    else:
+        found = optimum(epsilon, objective)
     progress(0.5)
     factor = objective.factor
 
@@ -50,14 +54,12 @@ def find_table(
     return _ordered(fewest(found, n_outputs or most, limit, error)).table
 
 
-def _search_factor(objective: AnswerObjective) -> Array:
-    """Return what the search minimizes: for the mean, a little of the CDF is added.
+def _with_all_shares(objective: AnswerObjective) -> Array:
+    """Return the factor of the mean, with a little of the CDF added.
 
     The best table for the mean alone need not tell all answers apart. With 0.03% of the error of
     the CDF (in the same unit), all shares can be estimated.
     """
-    if objective.name != "mean":
-        return objective.factor
     edges = AnswerObjective("cdf", objective.n_answers).factor
     return np.hstack([objective.factor, 2.0 * np.sqrt(_ALL_SHARES) * edges])
 
