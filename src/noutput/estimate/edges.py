@@ -49,6 +49,8 @@ from noutput.estimate.counts import check_table, check_tally
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
@@ -139,10 +141,12 @@ def cdf_at_edges(
     shares = np.array([count / tally.total for count in tally.counts])
     rows = mechanism.probabilities(mechanism.knots)
     scores = np.concatenate([below, above], axis=1)
-    if kind == "exact":
+    if kind == "exact" or reports < normal.FEWEST:
         alpha = (1.0 - level) / (len(places) if simultaneous else 1)
         found = [
-            exact_interval(rows, each, rows @ each, shares, reports, alpha) for each in scores.T
+            exact_interval(rows, each, rows @ each, shares, reports, alpha, side=side)
+            for some, side in ((below, 1.0), (above, -1.0))
+            for each in some.T
         ]
         low, high = np.array(found).T
     else:
@@ -163,16 +167,15 @@ def _normal(
     rows: Array, scores: Array, shares: Array, reports: float, level: float, *, simultaneous: bool
 ) -> tuple[Array, Array]:
     values = shares @ scores
-    away = scores - values
-    least = (rows @ scores**2 - (rows @ scores) ** 2).min(axis=0)
-    variances = np.maximum(shares @ away**2 * (reports / (reports - 1.0)), least / 2.0)
+    covariance = normal.score_covariance(rows, scores, shares, reports)
     z = normal.critical_value(level)
     if simultaneous:
-        z = normal.joint_critical_value(away.T @ (shares[:, None] * away), level)
-    return normal.ends(values, variances, shares @ away**3, reports, z)
+        z = normal.joint_critical_value(covariance, level)
+    thirds = shares @ (scores - values) ** 3
+    return normal.ends(values, np.diagonal(covariance), thirds, reports, z)
 
 
-def _steps(mechanism: TableMechanism) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _steps(mechanism: TableMechanism) -> NDArray[np.intp]:
     """Return the knots at which a cell starts."""
     places = np.flatnonzero(np.diff(mechanism.knots) < _LARGEST_GAP) + 1
     if not places.size:
@@ -208,7 +211,7 @@ def _brackets(key: _Key, reports: float) -> tuple[Array, Array]:
     return 1.0 - mirrored, above
 
 
-def _majorants(rows: Array, places: Array, reports: float) -> Array:
+def _majorants(rows: Array, places: NDArray[np.intp], reports: float) -> Array:
     """Return scores whose expectations exceed the indicator of the knots before each place."""
     order, size = np.arange(len(rows)), rows.shape[1]
     chances = rows.mean(axis=0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import noutput as no
 from noutput.estimate.answers import AnswerEstimate
@@ -14,10 +15,14 @@ from noutput.mechanisms.answers import AnswerMechanism
 from tests.estimate.answer_tables import direct, mixed, populations
 
 CAMPAIGNS = 1_000
-# Of the least and the largest of some ten coverages of 1,000 campaigns each, four standard errors:
-# 4 sqrt(0.95 * 0.05 / 1000) = 2.8% at 95%, and 4 sqrt(0.975 * 0.025 / 1000) = 2% at 97.5%.
-LEAST, MOST, MOST_AT_AN_END = 0.922, 0.978, 0.995
+# What chance allows in 1,000 campaigns: about 1,400 intervals are looked at, and one false alarm in
+# a thousand runs with other seeds is accepted. The pooled coverage is held to the goal itself.
+_TAIL = 1e-3 / 1_400
+LEAST = stats.binom.ppf(_TAIL, CAMPAIGNS, 0.95) / CAMPAIGNS
+MOST = stats.binom.isf(_TAIL, CAMPAIGNS, 0.95) / CAMPAIGNS
+MOST_AT_AN_END = stats.binom.isf(_TAIL, CAMPAIGNS, 0.975) / CAMPAIGNS
 CLOSE = 1e-9
+TABLES = [(direct, 2), (direct, 5), (mixed, 5), (direct, 11), (mixed, 11)]
 
 
 def quantile(truth: np.ndarray, share: float) -> int:
@@ -31,13 +36,12 @@ def hits(
     for statistic, true in (("shares", truth), ("cdf", np.cumsum(truth)[:-1])):
         low, high = (end[: len(true)] for end in found.interval(statistic, kind=kind))
         yield statistic, (low <= true + CLOSE) & (true <= high + CLOSE)
-    low, high = found.mean_interval(kind=kind)
-    yield "mean", np.array([low - CLOSE <= truth @ scores <= high + CLOSE])
-    first, last = found.labels[0], found.labels[-1]
-    low, high = found.difference(first, last, kind=kind).interval
-    yield "difference", np.array([low - CLOSE <= truth[0] - truth[-1] <= high + CLOSE])
-    low, high = found.quantile_interval(0.5, kind=kind)
-    yield "median", np.array([low <= quantile(truth, 0.5) <= high])
+    least, most = found.mean_interval(kind=kind)
+    yield "mean", np.array([least - CLOSE <= truth @ scores <= most + CLOSE])
+    least, most = found.difference(found.labels[0], found.labels[-1], kind=kind).interval
+    yield "difference", np.array([least - CLOSE <= truth[0] - truth[-1] <= most + CLOSE])
+    least, most = map(float, found.quantile_interval(0.5, kind=kind))
+    yield "median", np.array([least <= quantile(truth, 0.5) <= most])
 
 
 def coverage(
@@ -47,7 +51,8 @@ def coverage(
     question = no.Scale(*range(table.n_answers))
     chances = truth @ table.table()
     counted: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(1))
-    for counts in np.random.default_rng(11).multinomial(people, chances, size=campaigns):
+    seed = [people, *(int(1e6 * chance) for chance in chances)]  # another for every case
+    for counts in np.random.default_rng(seed).multinomial(people, chances, size=campaigns):
         found = no.estimate_answers(
             table, no.Tally(table.fingerprint, tuple(counts.tolist())), question
         )
@@ -71,9 +76,10 @@ def at_an_end(statistic: str, truth: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [2_000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize(("make", "k"), [(direct, 2), (direct, 5), (mixed, 5), (direct, 11), (mixed, 11)])  # fmt: skip
+@pytest.mark.parametrize(("make", "k"), TABLES)
 def test_normal_intervals_cover(make: object, k: int, epsilon: float, people: int) -> None:
     assert callable(make)
+    inner, outer = [], []
     for name, truth in populations(k).items():
         found = coverage(make(k, epsilon), truth, people, "normal", CAMPAIGNS)
         assert found.pop("median") >= LEAST
@@ -82,6 +88,10 @@ def test_normal_intervals_cover(make: object, k: int, epsilon: float, people: in
             assert np.all(shares >= LEAST), (name, statistic, shares)
             assert np.all(shares[~ends] <= MOST), (name, statistic, shares)
             assert np.all(shares[ends] <= MOST_AT_AN_END), (name, statistic, shares)
+            inner += shares[~ends].tolist()
+            outer += shares[ends].tolist()
+    assert 0.94 <= np.mean(inner) <= 0.96
+    assert 0.965 <= np.mean(outer) <= 0.985
 
 
 @pytest.mark.slow
@@ -98,8 +108,8 @@ def test_exact_intervals_cover_at_least(epsilon: float, people: int) -> None:
 def test_intervals_of_a_few_campaigns_cover() -> None:
     """The same on a small scale, in every run of the tests."""
     truth = populations(5)["empty answer"]
-    found = coverage(mixed(5, 1.0), truth, 2_000, "normal", 150)
-    assert all(np.all(shares > 0.87) for shares in found.values())
+    found = coverage(mixed(5, 1.0), truth, 2_000, "normal", 60)
+    assert all(np.all(shares > 0.83) for shares in found.values())
 
 
 @pytest.mark.slow

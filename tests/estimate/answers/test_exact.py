@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,7 +17,7 @@ from tests.estimate.answers.test_scores import all_counts, chance
 FIVE = whole(np.concatenate([subsets(3, 1.5, 1), subsets(3, 1.5, 2)[:, :2]], axis=1))
 
 
-@pytest.mark.parametrize("reports", [2, 6])
+@pytest.mark.parametrize("reports", [2, 4])
 @pytest.mark.parametrize("shares", [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
 def test_coverage_over_all_possible_counts(reports: int, shares: list[float]) -> None:
     rows, fixed = FIVE.table(), fixed_scores(FIVE)
@@ -43,6 +43,7 @@ def test_two_scores_are_clopper_and_pearson() -> None:
     np.testing.assert_allclose([low[2], high[2]], np.clip(wanted, 0.0, 1.0), atol=1e-6)
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 300), min_size=13, max_size=13).filter(lambda c: sum(c) >= 2))
 def test_intervals_are_within_what_is_possible_and_grow_with_the_level(counts: list[int]) -> None:
     table = mixed(5, 1.0)
@@ -76,5 +77,5 @@ def test_counts_of_any_size() -> None:
             table, no.Tally(table.fingerprint, tuple(factor * count for count in counts))
         )
         low, high = found.interval("shares", kind="exact")
-        assert np.all((low <= 1 / 3 + 1e-3) & (1 / 3 - 1e-3 <= high))
+        assert np.all((low <= 1 / 3 + 1e-3) & (high >= 1 / 3 - 1e-3))
         assert np.all(np.isfinite(found.interval("cdf", simultaneous=True)[0]))
