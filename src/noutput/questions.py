@@ -58,6 +58,12 @@ class Question:
         The question as people read it, up to 1,000 bytes of UTF-8.
     epsilon : float, optional
         The privacy loss of a report on this question, where a campaign asks several.
+
+    Examples
+    --------
+    >>> late = YesNo(name="was_late")
+    >>> late.title, late.encode("yes"), late.to_document()
+    ('was late', 1, {'kind': 'yes/no', 'name': 'was_late'})
     """
 
     kind: ClassVar[str]
@@ -314,6 +320,8 @@ class Choice(Answers):
     --------
     >>> Choice("train", "car", "other").encode("car")
     1
+    >>> Choice("train", "car").to_document()
+    {'kind': 'choice', 'answers': ['train', 'car']}
     """
 
     kind: ClassVar[str] = "choice"
@@ -347,6 +355,10 @@ class YesNo(Answers):
     >>> crash = YesNo(text="Did it crash?")
     >>> crash.encode(True), crash.encode("no"), crash.encode(1)
     (1, 0, 1)
+    >>> crash.labels, crash.scores, crash.find("maybe") is None
+    (('no', 'yes'), (0.0, 1.0), True)
+    >>> crash.to_document()
+    {'kind': 'yes/no', 'text': 'Did it crash?'}
     """
 
     kind: ClassVar[str] = "yes/no"

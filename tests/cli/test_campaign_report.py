@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from noutput.campaign import Campaign, Ledger
 from noutput.cli.report import command
 from noutput.errors import DeliveryError, DocumentError, PolicyError, PrivacyError
-from tests.campaign.examples import commute_campaign, salary_campaign
+from tests.campaign.examples import commute_campaign, salary_campaign, survey_campaign
 from tests.campaign.server import COUNTED, Answer, problem, serving
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -73,13 +73,55 @@ def test_the_persons_limits_hold(tmp_path: Path) -> None:
     assert [request.method for request in seen] == ["GET", "GET"]
 
 
-def test_several_attributes_are_given_by_name(tmp_path: Path) -> None:
+def test_several_questions_are_answered_by_name(tmp_path: Path) -> None:
     document = Answer(body=open_now(salary_campaign()).to_json().encode())
     values = ("--value", "salary=2000", "--value", "age=30", "--value", "change_2=-1")
     with serving(document, COUNTED, document) as (url, _):
         done = report(url, tmp_path, "--epsilon", "8", "--total", "8", *values)
         assert done.exit_code == 0, done.output
         assert report(url, tmp_path, "--value", "4242").exit_code == 2
+
+
+ANSWERS = ("commute=42", "stars=4.0", "age=60+", "means = car", "late=no", "kilometers=0.5")
+
+
+@pytest.mark.parametrize(("ask", "count"), [("one", 1), ("all", 6)])
+def test_questions_of_all_kinds_are_answered(tmp_path: Path, ask: str, count: int) -> None:
+    campaign = open_now(survey_campaign(ask=ask))
+    document = Answer(body=campaign.to_json().encode())
+    with serving(document, *[COUNTED] * count) as (url, seen):
+        limits = ("--epsilon", "6.5", "--total", "7")
+        done = report(url, tmp_path, *limits, said="\n".join(ANSWERS))
+    assert done.exit_code == 0, done.output
+    sent = [json.loads(request.body) for request in seen[1:]]  # each in a request of its own
+    assert len({each["id"] for each in sent}) == count
+    assert {each["version"] for each in sent} == {2}
+    for each in sent:
+        assert f"output {each['output']} of 0.." in done.output
+        assert f"about {each['question']}" in done.output
+        assert each["id"] in done.output
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.pending() == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("stars=4242", "must be one of ['1', '2', '3', '4', '5'] for 'stars'"),
+        ("stars=3.5", "must be one of ['1', '2', '3', '4', '5'] for 'stars'"),
+        ("means=4242", "must be one of ['train', 'car', 'v\u00e9lo', 'other'] for 'means'"),
+        ("late=4242", "must be one of ['no', 'yes'] for 'late'"),
+        ("commute=car4242", "must be a number for 'commute'"),
+    ],
+)
+def test_what_is_no_answer_is_not_repeated(tmp_path: Path, value: str, message: str) -> None:
+    document = Answer(body=open_now(survey_campaign()).to_json().encode())
+    with serving(document) as (url, seen):
+        done = report(url, tmp_path, "--epsilon", "2", said=value)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "4242" not in done.output + repr(done.exception)
+    assert len(seen) == 1
 
 
 BAD = [["forty4242"], ["=4242"], ["4242", "4242"], ["x=4242"], ["4242=42"], ["4242nan"], ["nan"],

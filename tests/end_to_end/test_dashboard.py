@@ -57,7 +57,7 @@ def allow(page: Page, epsilon: float) -> None:
 
 
 def make(name: str, *, public: bool = True) -> Campaign:
-    return make_campaign(name, public=public, outputs=8, version=1)
+    return make_campaign(name, public=public, outputs=8)
 
 
 @pytest.fixture(scope="module")

@@ -124,7 +124,6 @@ def demonstrate(
             opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,
-            version=1,
         )
         _create(collector, campaign)
         yield Demonstration(collector, campaign, clock)

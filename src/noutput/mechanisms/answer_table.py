@@ -67,6 +67,9 @@ class AnswerTable(CertifiedRows):
     (2, 2, 1, 64)
     >>> AnswerTable.from_json(table.to_json()) == table
     True
+    >>> import json
+    >>> AnswerTable.from_document(json.loads(table.to_json())) == table
+    True
     """
 
     epsilon: float

@@ -50,7 +50,12 @@ class AnswerMechanism(ArrayRows[AnswerTable]):
     (3,)
     >>> m.table().tolist()
     [[0.75, 0.25], [0.25, 0.75]]
-    >>> AnswerMechanism.from_json(m.to_json()) == m
+    >>> AnswerMechanism.from_json(m.to_json()) == m == AnswerMechanism.of(m.plain)
+    True
+    >>> m.draw(1, 0xFFFF_FFFF), m.log_likelihood([0], [1]).round(3).tolist()
+    (1, [-1.386])
+    >>> import json
+    >>> AnswerMechanism.from_document(json.loads(m.to_json())) == m
     True
     """
 
