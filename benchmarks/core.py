@@ -6,14 +6,18 @@ import timeit
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.measure import Case, floor, in_turns
 from noutput.designs.design import design
+from noutput.encoding import encode
 from noutput.mechanisms.kernel import CHUNK
 from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Answers, Choice, Scale, YesNo
 
 __all__ = ["cases"]
 
@@ -33,6 +37,24 @@ def cases() -> Iterator[Case]:
     for name, owner, goal in (("on a device", device, 5.0), ("with numpy", table, 50.0)):
         times = timeit.repeat(partial(owner.privatize, 0.3), number=2_000, repeat=40)
         yield Case(f"one value {name}", min(times) / 2_000 * 1e6, goal, "us")
+    yield from _encode()
+
+
+def _encode() -> Iterator[Case]:
+    """Answers to places: no goal but to take no longer than reading such a column does."""
+    places = np.random.default_rng(4).integers(0, 3, _LARGE)
+    choice, scale = Choice("train", "car", "other"), Scale(1, 2, 3)
+    texts = np.array(choice.answers, object)[places]
+    columns: dict[str, tuple[Answers, Any]] = {
+        "whole numbers": (scale, places + 1),
+        "truth values": (YesNo(), places > 1),
+        "categories of pandas": (choice, pd.Categorical.from_codes(places, list(choice.answers))),
+        "texts": (choice, texts),
+    }
+    for name, (question, column) in columns.items():
+        seconds = min(timeit.repeat(partial(encode, question, column), number=1, repeat=3))
+        detail = f"{seconds / _LARGE * 1e9:.3g} ns per value"
+        yield Case(f"encode 10^7 answers, {name}", seconds, None, "s", detail=detail)
 
 
 def _privatize(table: TableMechanism, x: NDArray[np.float64]) -> Iterator[Case]:

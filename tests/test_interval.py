@@ -106,7 +106,7 @@ def test_every_public_function_takes_pairs() -> None:
         lambda: no.estimate_means(m, [tally], 3),  # type: ignore[arg-type]
         lambda: no.estimate_variance(m, tally, 3),  # type: ignore[arg-type]
         lambda: no.estimate_distribution(m, tally, bounds=3),  # type: ignore[call-overload]
-        lambda: no.plan(epsilon=1, people=100, bounds=3),  # type: ignore[arg-type]
+        lambda: no.plan(epsilon=1, people=100, bounds=3),  # type: ignore[call-overload]
         lambda: no.wasserstein([1, 0], [0, 1], 3),  # type: ignore[arg-type]
     ):
         with pytest.raises(InvalidArgumentError, match="bounds must be a pair of numbers"):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from noutput.interval import Interval
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
-    from noutput.planner import Plan, plan
+    from noutput.planner import AnswerPlan, Plan, plan
     from noutput.questions import Choice, Number, Question, Scale, YesNo
     from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
@@ -43,6 +43,7 @@ __all__ = [
     "AnswerDesign",
     "AnswerEstimate",
     "AnswerMechanism",
+    "AnswerPlan",
     "AnswerSummary",
     "AttributeMeans",
     "Audit",
@@ -95,6 +96,7 @@ _HOMES = {
     "AnswerEstimate": "noutput.estimate.answers",
     "AnswerDesign": "noutput.designs.answers.result",
     "AnswerMechanism": "noutput.mechanisms.answers",
+    "AnswerPlan": "noutput.planner",
     "AnswerSummary": "noutput.estimate.summary",
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",

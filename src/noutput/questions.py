@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
 from noutput import _checks
@@ -32,6 +34,7 @@ __all__ = [
     "Question",
     "Scale",
     "YesNo",
+    "question_from_answers",
     "question_from_document",
 ]
 
@@ -69,6 +72,9 @@ class Question:
     label: str = ""
     text: str = ""
     epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        self._check_common()
 
     def _check_common(self) -> None:
         if type(self) in (Question, Answers):
@@ -197,22 +203,20 @@ class Answers(Question):
         """The number that each answer stands for in a mean; None where there is no mean."""
         return None
 
-    @property
+    @cached_property
     def places(self) -> dict[Answer, int]:
         """The place of every answer (from 0), by the answer itself and by its label."""
         found: dict[Answer, int] = {label: place for place, label in enumerate(self.labels)}
         return found | {answer: place for place, answer in enumerate(self.answers)}
 
     def find(self, value: object) -> int | None:
-        """Return the place of an answer that is given by itself or by its label, or None."""
+        """Return the place of an answer that is given by itself or by its label, or None.
+
+        Numbers are compared exactly, whatever their type; a truth value is no number.
+        """
         if isinstance(value, str):
             return self.places.get(value)
-        if isinstance(value, bool) or not isinstance(value, Real):
-            return None
-        try:
-            return self.places.get(float(value))
-        except OverflowError:  # a whole number beyond all floats
-            return None
+        return None if isinstance(value, bool) else self.places.get(_number(value))
 
     def encode(self, value: object) -> int:
         """Return the place of an answer, from 0; an error never repeats the private value."""
@@ -376,11 +380,9 @@ class YesNo(Answers):
 
     def find(self, value: object) -> int | None:
         """Return the place of an answer: 0 for no, 1 for yes, or None."""
-        if isinstance(value, str):
-            return self.places.get(value)
-        if isinstance(value, bool | Integral) or type(value).__name__ == "bool":  # of numpy
-            return {0: 0, 1: 1}.get(int(value))  # type: ignore[call-overload]
-        return None
+        if type(value).__name__ == "bool":  # numpy's own, too
+            return int(bool(value))
+        return self.places.get(value if isinstance(value, str) else _number(value))
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON writes it."""
@@ -434,6 +436,28 @@ def question_from_document(found: object, path: str = "question") -> Question:
         raise DocumentError(f"{path}.{error.name}", error.rule, error.found) from None
 
 
+def question_from_answers(answers: object) -> Answers:
+    """Return the question that a list of answers stands for.
+
+    Numbers make a `Scale`, texts a `Choice`, and False and True a `YesNo`.
+
+    Examples
+    --------
+    >>> question_from_answers([1, 2, 3, 4, 5]).kind, question_from_answers(["a", "b"]).kind
+    ('scale', 'choice')
+    """
+    if hasattr(answers, "tolist"):  # an array
+        answers = answers.tolist()
+    if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
+        raise InvalidArgumentError("answers", "be a list of numbers or of texts", answers)
+    kinds = set(map(type, answers))
+    if kinds == {bool}:
+        if list(answers) == [False, True]:
+            return YesNo()
+        raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
+    return Choice(*answers) if kinds == {str} else Scale(*answers)
+
+
 def _set_common(question: Question, common: dict[str, Any]) -> None:
     for each in fields(Question):
         object.__setattr__(question, each.name, common.pop(each.name, each.default))
@@ -452,6 +476,15 @@ def _increasing(name: str, values: object) -> tuple[float, ...]:
         if not pair[0] < pair[1]:
             raise InvalidArgumentError(name, "increase from entry to entry", list(values))
     return result
+
+
+def _number(value: object) -> float:
+    """Return a number that equals an answer if the value does; NaN for what is no number."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, Real):
+        return value  # type: ignore[return-value]  # numbers of all types are compared exactly
+    return math.nan
 
 
 def _label(answer: Answer) -> str:

@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from noutput import DocumentError, Interval, InvalidArgumentError, TableMechanism, frames
+from noutput import DocumentError, Interval, InvalidArgumentError, Number, TableMechanism, frames
 from noutput.frames import storage, streaming
 from noutput.frames.engines import arrow
 from noutput.frames.files import ENGINES
@@ -308,8 +308,8 @@ def test_of_two_runs_on_one_target_the_first_to_end_wins(
     name: str, tmp_path: Path, five_outputs: TableMechanism
 ) -> None:
     target, expected = tmp_path / "run" / name, tmp_path / "expected" / name
-    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
-    other = frames.Recipe(five_outputs, ("x",), (Interval(0, 2),))
+    recipe = frames.Recipe(five_outputs, ("x",), (Number(0, 1),))
+    other = frames.Recipe(five_outputs, ("x",), (Number(0, 2),))
     for path in (target, expected):
         path.parent.mkdir()
     _write(expected, recipe, "first")
@@ -325,7 +325,7 @@ def test_file_systems_without_links(
         raise PermissionError
 
     monkeypatch.setattr(os, "link", refuse)
-    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    recipe = frames.Recipe(five_outputs, ("x",), (Number(0, 1),))
     target = tmp_path / "reports.parquet"
     with pytest.raises(InvalidArgumentError, match="target must not exist yet"):
         _write(target, recipe, "second", lambda: _write(target, recipe, "first"))
@@ -429,18 +429,22 @@ def test_plain_parquet_has_no_recipe(tmp_path: Path) -> None:
 
 
 def test_documents_are_read_with_suspicion(five_outputs: TableMechanism) -> None:
-    recipe = frames.Recipe(five_outputs, ("x",), (Interval(0, 1),))
+    recipe = frames.Recipe(five_outputs, ("x",), (Number(0, 1),))
     good = json.loads(recipe.to_json())
     assert frames.Recipe.from_json(json.dumps(good)) == recipe
     changes: list[dict[str, Any]] = [
         {"format": "noutput-table"},
-        {"version": 2},
+        {"version": 1},
+        {"version": 3},
         {"version": True},
         {"extra": 1},
         {"columns": []},
         {"columns": [3]},
-        {"columns": [{"name": "x", "lower": 0, "upper": 1}] * 2},
-        {"columns": [{"name": 1, "lower": 0, "upper": 1}]},
+        {"columns": good["columns"] * 2},
+        {"columns": [good["columns"][0] | {"name": 1}]},
+        {"columns": [{"name": "x", "lower": 0, "upper": 1}]},
+        {"columns": [{"name": "x", "question": {"kind": "color"}}]},
+        {"other": 1},
         {"mechanism": 3},
     ]
     for change in changes:
@@ -448,3 +452,19 @@ def test_documents_are_read_with_suspicion(five_outputs: TableMechanism) -> None
             frames.Recipe.from_json(json.dumps(good | change))
     with pytest.raises(InvalidArgumentError):
         frames.Recipe.from_json(json.dumps(good | {"clip": "yes"}))
+
+
+def test_recipes_of_the_first_version_are_read(five_outputs: TableMechanism) -> None:
+    recipe = frames.Recipe(five_outputs, ("x", "y"), (Number(0, 1), Number(2, 5)), clip=True)
+    old = json.loads(recipe.to_json())
+    del old["other"]
+    old["version"] = 1
+    old["columns"] = [
+        {"name": "x", "lower": 0.0, "upper": 1.0},
+        {"name": "y", "lower": 2.0, "upper": 5.0},
+    ]
+    assert frames.Recipe.from_json(json.dumps(old)) == recipe
+    columns: list[Any]
+    for columns in ([old["columns"][0]] * 2, [{"name": "x", "lower": 0.0}], [{}], [3], []):
+        with pytest.raises(DocumentError):
+            frames.Recipe.from_json(json.dumps(old | {"columns": columns}))

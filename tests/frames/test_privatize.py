@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from noutput import Interval, InvalidArgumentError, TableMechanism, frames
+from noutput import Interval, InvalidArgumentError, Number, TableMechanism, frames
 from noutput.frames.engines import duckdb as duckdb_engine
 from noutput.frames.engines.errors import plain_errors
 from noutput.frames.reports import split_name
-from noutput.interval import UNIT
 from tests.frames.conftest import BOUNDS, Backend
 
 NAN = float("nan")
@@ -229,7 +228,8 @@ def test_awkward_names(backend: Backend, five_outputs: TableMechanism) -> None:
         ({"columns": [1]}, "columns must be distinct names"),
         ({"bounds": {"y": (0, 1)}}, "bounds must name columns of"),
         ({"bounds": {}}, "bounds must have an entry for every column, 'x' too; found {}"),
-        ({"bounds": None}, r"bounds must be a pair of numbers such as \(0, 100\), or an Interval"),
+        ({"bounds": 3}, r"bounds must be a pair of numbers such as \(0, 100\), or an Interval"),
+        ({"bounds": None}, r"bounds, question and answers must be given one at a time; found \[\]"),
         ({"bounds": {"x": 3}}, r"bounds\['x'\] must be a pair of numbers"),
         ({"bounds": {"x": (1, 0)}}, r"bounds\['x'\] must start with the smaller"),
         ({"clip": 1}, "clip must be True or False"),
@@ -255,8 +255,8 @@ def test_one_pair_serves_all_columns(backend: Backend, five_outputs: TableMechan
 def test_bounds_are_required(backend: Backend, five_outputs: TableMechanism) -> None:
     """No default would fit: it would clip salaries to 1, and spend their budget on it."""
     salaries: Any = backend.make(pa.table({"salary": [52_000.0]}))
-    with pytest.raises(TypeError, match="bounds"):
-        frames.privatize(salaries, "salary", mechanism=five_outputs, clip=True)  # type: ignore[call-arg]
+    with pytest.raises(InvalidArgumentError, match="bounds, question and answers must be given"):
+        frames.privatize(salaries, "salary", mechanism=five_outputs, clip=True)
     with pytest.raises(InvalidArgumentError, match="bounds must have an entry for every column"):
         frames.privatize(salaries, "salary", mechanism=five_outputs, bounds={})
 
@@ -311,7 +311,7 @@ def test_seeded_rows_may_come_with_gaps(five_outputs: TableMechanism) -> None:
     expected = frames.privatize(table, "x", mechanism=five_outputs, bounds=(-1, 1), seed=5).column(
         0
     )
-    draw = duckdb_engine._function(frames.Recipe(five_outputs, ("x",), (UNIT,)), 5, ["c0"])
+    draw = duckdb_engine._function(frames.Recipe(five_outputs, ("x",), (Number(-1, 1),)), 5, ["c0"])
     for rows in ([], [7], [1, 2, 3, 5, 8, 9], [99, 98, 4, 5, 0], list(range(100))):
         numbers = pa.array(rows, pa.int64())
         values = table["x"].take(numbers).combine_chunks()

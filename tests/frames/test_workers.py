@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta, chisquare
 
 from noutput import (
-    Interval,
     InvalidArgumentError,
     MissingExtraError,
+    Number,
     PrivacyError,
     TableMechanism,
     frames,
@@ -98,7 +98,7 @@ def test_what_spark_workers_draw_fits_and_is_private(spark: Any) -> None:
 
 
 def test_workers_certify_the_mechanism(five_outputs: TableMechanism) -> None:
-    recipe = frames.Recipe(five_outputs, ("x",), (Interval(-1, 1),))
+    recipe = frames.Recipe(five_outputs, ("x",), (Number(-1, 1),))
     text = recipe.to_json().replace('"epsilon": 4.0', '"epsilon": 3.0')
     with pytest.raises(PrivacyError):
         next(engine._task(text, ["x"], [])(iter([])), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli import options
+from noutput.cli import asked, options
 from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
@@ -33,6 +33,7 @@ _TRAINED = "n-output-balanced"  # for minutes, where no table is ready
     "--only", "names", multiple=True, metavar="NAME",
     help="A mechanism to compare; repeat for more [default: all that are made for means].",
 )  # fmt: skip
+@asked.question
 @click.option("--outputs", type=int, help="Number of reports of the designs [default: the best].")
 @options.plot("the worst-case variance over epsilon")
 @click.option(
@@ -42,17 +43,30 @@ _TRAINED = "n-output-balanced"  # for minutes, where no table is ready
 def command(
     epsilon: float,
     names: tuple[str, ...],
+    answers: tuple[str, ...] | None,
+    scores: tuple[str, ...] | None,
+    choice: tuple[str, ...] | None,
+    yes_no: bool,
     outputs: int | None,
     plot_path: Path | None,
     ends: tuple[float, float],
 ) -> None:
     """Print the variance, the size and the exactness of every mechanism.
 
+    With --answers, --choice or --yes-no: the squared error of mechanisms for answers.
+
     Mechanisms made for categories report the bin of a number, not the number: their variance is
     that of an estimate of the middle of the bin.
     """
     check_target(plot_path, PLOT_ENDINGS)
-    if plot_path:
+    question = asked.answers_of(answers, scores, choice, yes_no)
+    if question is not None:
+        from noutput.cli.answer_compare import compare_answers
+
+        if plot_path:
+            raise click.UsageError("--plot draws mechanisms for numbers.")
+        compare_answers(epsilon, question, names, outputs)
+    elif plot_path:
         _draw(names or _DRAWN, outputs, ends, plot_path)
         click.echo(f"Figure saved in {plot_path}")
     else:

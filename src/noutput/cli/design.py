@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from noutput.cli import options
+from noutput.cli import asked, options
 from noutput.cli.progress import delayed_progress
 from noutput.cli.quality import limited_variance, times_limit
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.design import Method
     from noutput.designs.result import Design
 
@@ -20,32 +21,36 @@ __all__ = ["command"]
 
 _RARE = 1e-6
 _MOST_ROWS = 32  # of a table that is printed whole
+_OBJECTIVES = ("balanced", "worst", "average", "distribution", "cdf", "shares", "mean")
 _SHOWN_INPUTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
 class _Objective(click.ParamType[str | float]):
-    name = "balanced|worst|average|distribution|R"
+    name = "balanced|worst|average|distribution|cdf|shares|mean|R"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | float:
-        if value in ("balanced", "worst", "average", "distribution"):
+        if value in _OBJECTIVES:
             return str(value)
         try:
             return float(str(value))
         except ValueError:
-            names = "'balanced', 'worst', 'average', 'distribution'"
+            names = ", ".join(map(repr, _OBJECTIVES))
             self.fail(f"{value!r} is not {names} or a number.", param, ctx)
 
 
 @click.command(name="design")
 @click.option("--epsilon", type=float, required=True, help="Privacy loss of one report.")
+@asked.question
 @options.outputs
 @click.option(
     "--objective", type=_Objective(),
     help="What to minimize: the variance's maximum, its average or its R-norm, the error of the "
     "distribution, or that error within 10% of the least maximum [default: balanced; worst for "
-    "the methods of the paper].",
+    "the methods of the paper]. Of answers: the error of the shares at or below each (cdf), of the "
+    "shares, of the mean score, or of mean and cdf (balanced) [default: cdf where the answers are "
+    "ordered, else shares].",
 )  # fmt: skip
 @click.option(
     "--method", type=click.Choice(["optimal", "numerical", "analytical"]), default="optimal",
@@ -58,13 +63,19 @@ class _Objective(click.ParamType[str | float]):
 @options.plot("the mechanism")
 def command(
     epsilon: float,
+    answers: tuple[str, ...] | None,
+    scores: tuple[str, ...] | None,
+    choice: tuple[str, ...] | None,
+    yes_no: bool,
     outputs: int | None,
     objective: str | float | None,
     method: Method,
     json_path: Path | None,
     plot_path: Path | None,
 ) -> None:
-    """Design a mechanism and print its table, variance, bits and certified loss.
+    """Design a mechanism and print its table, error, bits and certified loss.
+
+    For numbers of [-1, 1] unless --answers, --choice or --yes-no says what is asked.
 
     A design for the variance is found for any epsilon from 0.05 to 12. It comes with a lower bound
     that no mechanism can beat, and with the proof, which --json saves and `noutput verify` checks;
@@ -75,15 +86,25 @@ def command(
 
     for path, endings in ((json_path, None), (plot_path, PLOT_ENDINGS)):
         check_target(path, endings)
+    question: Any = asked.answers_of(answers, scores, choice, yes_no)
+    if question is not None and plot_path:
+        raise click.UsageError("--plot draws mechanisms for numbers.")
     with delayed_progress("Searching") as progress:
-        found = noutput.design(epsilon, outputs, objective, method, progress=progress)
-    _show(found)
-    for note in _notes(found, outputs):
-        click.echo(f"\n{note}")
+        found: Design | AnswerDesign = noutput.design(
+            epsilon, outputs, objective, method, question=question, progress=progress
+        )
+    if isinstance(found, noutput.Design):
+        _show(found)
+        for note in _notes(found, outputs):
+            click.echo(f"\n{note}")
+    else:
+        from noutput.cli.answer_design import show_answer_design
+
+        show_answer_design(found)
     if json_path:
         json_path.write_text(found.to_json(), encoding="utf-8")
         click.echo(f"Design saved in {json_path}: noutput verify {json_path}")
-    if plot_path:
+    if plot_path and isinstance(found, noutput.Design):
         from noutput.cli.figures import draw_design
 
         draw_design(found, plot_path)

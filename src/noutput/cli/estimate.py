@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
 from noutput.cli.failures import plain_failures
-from noutput.cli.histogram import draw_bars
-from noutput.cli.summary import bias_text, document, forged_text, named_figures
+from noutput.cli.histogram import draw_bars, encodable
+from noutput.cli.summary import bias_text, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
-    from noutput.estimate.summary import Summary
+    from noutput.estimate.summary import AnswerSummary, Summary
     from noutput.frames import Recipe
     from noutput.tally import Tally
 
@@ -32,11 +32,11 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--method", type=click.Choice(METHODS), default=DEFAULT_METHOD, show_default=True,
-    help="Method that estimates the distribution.",
+    help="Method that estimates the distribution of numbers.",
 )  # fmt: skip
 @click.option(
     "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
-    help="Bins of the distribution; more than 20 are printed as at most 20 rows.",
+    help="Bins of the distribution of numbers; more than 20 are printed as at most 20 rows.",
 )  # fmt: skip
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Level of all intervals."
@@ -61,11 +61,13 @@ def command(
 ) -> None:
     """Estimate mean, variance, quartiles and distribution from the reports in SOURCE.
 
-    SOURCE is a file or folder that `noutput privatize` made; the mechanism and the bounds are
-    stored in it or beside it, so standard input (-) is not read.
+    Of answers: their shares, the mean score and the quartiles. SOURCE is a file or folder that
+    `noutput privatize` made; the mechanism and the question are stored in it or beside it, so
+    standard input (-) is not read.
     """
     from noutput import frames
     from noutput.errors import InvalidArgumentError
+    from noutput.estimate.summary import AnswerSummary
 
     check_target(plot_path, PLOT_ENDINGS)
     if source == "-":
@@ -80,16 +82,15 @@ def command(
     people = sum(tally.total for tally in everyone.values()) if recipe.one_per_row else None
     found = _summaries(recipe, tallies, people, method, bins, level)
     if plot_path:
-        from noutput.cli.distribution_figure import draw_distributions
-
-        draw_distributions(
-            {name: summary.distribution for name, summary in found.items()}, plot_path
-        )
+        _draw(found, plot_path)
     if as_json:
         click.echo(json.dumps(_document(recipe, found), indent=2))
         return
     for name, summary in found.items():
-        _show(name, recipe, summary)
+        if isinstance(summary, AnswerSummary):
+            _show_answers(name, recipe, summary)
+        else:
+            _show(name, recipe, summary)
     if plot_path:
         click.echo(f"Figure saved in {plot_path}")
 
@@ -101,38 +102,59 @@ def _summaries(
     method: str,
     bins: int,
     level: float,
-) -> dict[str, Summary]:
+) -> dict[str, Summary | AnswerSummary]:
     from noutput.errors import InvalidArgumentError
     from noutput.estimate.summary import summarize
     from noutput.questions import Number
 
-    found = {}
+    found: dict[str, Summary | AnswerSummary] = {}
     for name, tally in tallies.items():
         if tally.total < 2:
             rule = "be at least two"
             raise InvalidArgumentError(f"reports of column {name!r}", rule, tally.total)
-        bounds = recipe.bounds[name]
-        found[name] = summarize(
-            recipe.mechanism,
-            tally,
-            Number(bounds.lower, bounds.upper),
-            people=people,
-            method=method,
-            bins=bins,
-            level=level,
-        )
+        question = recipe.by_column[name]
+        numbers = {"people": people, "method": method, "bins": bins}
+        options: dict[str, Any] = numbers if isinstance(question, Number) else {}
+        found[name] = summarize(recipe.mechanism, tally, question, level=level, **options)
     return found
 
 
-def _document(recipe: Recipe, found: dict[str, Summary]) -> dict[str, object]:
+def _document(recipe: Recipe, found: dict[str, Summary | AnswerSummary]) -> dict[str, object]:
     mechanism = recipe.mechanism
     return {
         "epsilon": mechanism.epsilon,
         "n_outputs": mechanism.n_outputs,
         "fingerprint": mechanism.fingerprint,
         "secure": recipe.secure,
-        "columns": {name: document(summary) for name, summary in found.items()},
+        "columns": {name: summary.to_dict() for name, summary in found.items()},
     }
+
+
+def _draw(found: dict[str, Summary | AnswerSummary], path: Path) -> None:
+    from noutput.cli.distribution_figure import draw_distributions
+    from noutput.estimate.summary import AnswerSummary
+
+    answers = {name: each for name, each in found.items() if isinstance(each, AnswerSummary)}
+    if answers:
+        from noutput.cli.answer_figure import draw_answers
+
+        draw_answers(answers, path)
+        return
+    numbers = {
+        name: each.distribution
+        for name, each in found.items()
+        if not isinstance(each, AnswerSummary)
+    }
+    draw_distributions(numbers, path)
+
+
+def _show_answers(name: str, recipe: Recipe, summary: AnswerSummary) -> None:
+    """Print a summary as it prints itself, under the name of its column."""
+    heading, _, rest = str(summary).partition("\n")
+    click.echo(f"{name}: {heading.removeprefix(f'{summary.question.title}: ')}")
+    if not recipe.secure:
+        click.echo("\nThese reports were drawn with a seed: a simulation that protects nobody.")
+    click.echo(encodable(rest) + "\n")
 
 
 def _show(name: str, recipe: Recipe, summary: Summary) -> None:

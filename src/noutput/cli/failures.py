@@ -12,8 +12,13 @@ from noutput.errors import InvalidArgumentError
 
 __all__ = ["plain_failures", "with_options"]
 
-_OPTIONS = {"clip=True": "--clip", "skip_missing=True": "--skip-missing"}
-_NAMES = {"n_outputs": "--outputs", "columns": "--column", "target": "--output"}
+_OPTIONS = {"clip=True": "--clip", "skip_missing=True": "--skip-missing", "other=...": "--other"}
+_NAMES = {
+    "n_outputs": "--outputs",
+    "columns": "--column",
+    "target": "--output",
+    "shares_within": "--shares-within",
+}
 
 
 def with_options(error: InvalidArgumentError) -> InvalidArgumentError:

@@ -19,13 +19,17 @@ database = click.option(
 outputs = click.option(
     "--outputs", type=int,
     help="Number of different reports [default: 128 or 64 for balanced, 64 for distribution, "
-    "else the best up to 16].",
+    "else the best up to 16; of answers, the fewest within 1% of the optimum].",
 )  # fmt: skip
 objective = click.option(
-    "--objective", type=click.Choice(["balanced", "worst", "average", "distribution"]),
-    default="balanced", show_default=True,
-    help="What the table is for: the mean and the distribution (balanced), the mean alone (its "
-    "worst-case or average variance), or the distribution alone.",
+    "--objective",
+    type=click.Choice(
+        ["balanced", "worst", "average", "distribution", "cdf", "shares", "mean"]
+    ),
+    help="What the table is for. Of numbers: the mean and the distribution (balanced, the "
+    "default), the mean alone (its worst-case or average variance), or the distribution alone. Of "
+    "answers: the shares at or below each (cdf, the default where they are ordered), the shares "
+    "(the default elsewhere), the mean score, or mean and cdf (balanced).",
 )  # fmt: skip
 
 

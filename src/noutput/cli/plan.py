@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, show
-from noutput.cli import options
+from noutput.cli import asked, options
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
     from noutput.planner import Plan
+    from noutput.questions import Question
 
 __all__ = ["command"]
 
@@ -35,12 +36,21 @@ class _Histogram(click.ParamType[list[float]]):
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option("--people", type=int, help="How many people report.")
 @click.option("--error", type=float, help="Half the width of the 95% interval for the mean.")
-@click.option("--lower", type=float, default=-1.0, show_default=True, help="Smallest value.")
-@click.option("--upper", type=float, default=1.0, show_default=True, help="Largest value.")
+@click.option(
+    "--shares-within", type=float, metavar="SHARE",
+    help="Half the width of the interval for the share of any answer, such as 0.02.",
+)  # fmt: skip
+@click.option("--lower", type=float, help="Smallest number [default: -1].")
+@click.option("--upper", type=float, help="Largest number [default: 1].")
+@asked.question
 @click.option(
     "--prior", type=_Histogram(),
-    help="Expected distribution of the values: weights of equal bins [default: even].",
+    help="Expected distribution of the numbers: weights of equal bins [default: even]. Of answers: "
+    "one weight each [default: errors are kept whatever people answer].",
 )  # fmt: skip
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Level of intervals of answers."
+)
 @options.outputs
 @options.objective
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -48,33 +58,56 @@ def command(
     epsilon: float | None,
     people: int | None,
     error: float | None,
-    lower: float,
-    upper: float,
+    shares_within: float | None,
+    lower: float | None,
+    upper: float | None,
+    answers: tuple[str, ...] | None,
+    scores: tuple[str, ...] | None,
+    choice: tuple[str, ...] | None,
+    yes_no: bool,
     prior: list[float] | None,
+    level: float,
     outputs: int | None,
-    objective: str,
+    objective: str | None,
     as_json: bool,
 ) -> None:
     """Predict the errors of a campaign before it starts.
 
     Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
-    --lower and --upper.
+    --lower and --upper. Of answers (--answers, --choice or --yes-no), --shares-within takes the
+    place of --error, which is that of the mean score.
     """
     import noutput as no
     from noutput.planner import ready_plans
 
+    question: Question = asked.answers_of(answers, scores, choice, yes_no) or no.Number(
+        -1.0 if lower is None else lower, 1.0 if upper is None else upper
+    )
+    if not isinstance(question, no.Number) and (lower, upper) != (None, None):
+        raise click.UsageError("--lower and --upper are for numbers, not for answers.")
     with delayed_progress("Designing") as progress:
         found = no.plan(
             epsilon=epsilon,
             people=people,
             error=error,
-            bounds=no.Interval(lower, upper),
+            shares_within=shares_within,
+            question=question,
             prior=prior,
+            level=level,
             n_outputs=outputs,
             objective=objective,
             progress=progress,
         )
-    others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=objective)
+    if isinstance(found, no.AnswerPlan):
+        from noutput.cli import answer_plan
+
+        if as_json:
+            click.echo(json.dumps(answer_plan.facts(found), indent=2))
+        else:
+            answer_plan.show_answer_plan(found, assumed=prior is not None)
+        return
+    goal = objective or "balanced"
+    others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
     if as_json:
         content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
         click.echo(json.dumps(content, indent=2))

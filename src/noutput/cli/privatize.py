@@ -1,16 +1,16 @@
-"""`noutput privatize`: turn columns of private numbers into columns of reports."""
+"""`noutput privatize`: turn columns of private values into columns of reports."""
 
 from __future__ import annotations
 
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from noutput._numbers import bits
-from noutput.cli import options
+from noutput.cli import asked, options
 from noutput.cli.failures import plain_failures
 from noutput.cli.progress import delayed_progress
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from noutput.designs.solution import Progress
     from noutput.frames import Recipe
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
+    from noutput.questions import Answers, Question
 
 __all__ = ["command"]
 
@@ -28,22 +30,24 @@ __all__ = ["command"]
 @click.argument("source")
 @click.option(
     "--column", "columns", multiple=True, required=True, metavar="NAME",
-    help="Column with the private numbers; repeat for more.",
+    help="Column with the private values; repeat for more.",
 )  # fmt: skip
 @click.option(
-    "--lower", "lowers", type=float, multiple=True, required=True,
-    help="Smallest possible value, once for all columns or once per column.",
+    "--lower", "lowers", type=float, multiple=True,
+    help="Smallest possible number, once for all columns or once per column.",
 )  # fmt: skip
 @click.option(
-    "--upper", "uppers", type=float, multiple=True, required=True,
-    help="Largest possible value, once for all columns or once per column.",
+    "--upper", "uppers", type=float, multiple=True,
+    help="Largest possible number, once for all columns or once per column.",
 )  # fmt: skip
+@asked.question
+@asked.OTHER
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @options.outputs
 @options.objective
 @click.option(
     "--table", "table_path", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A table or design in JSON, in place of --epsilon.",
+    help="A table or design in JSON, in place of --epsilon; a design for answers knows them.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", "target", required=True, metavar="TARGET",
@@ -66,9 +70,14 @@ def command(
     columns: tuple[str, ...],
     lowers: tuple[float, ...],
     uppers: tuple[float, ...],
+    answers: tuple[str, ...] | None,
+    scores: tuple[str, ...] | None,
+    choice: tuple[str, ...] | None,
+    yes_no: bool,
+    other: str | None,
     epsilon: float | None,
     outputs: int | None,
-    objective: str,
+    objective: str | None,
     table_path: Path | None,
     target: str,
     keep: tuple[str, ...],
@@ -81,23 +90,29 @@ def command(
     """Turn columns of SOURCE into reports that reveal little about any row.
 
     SOURCE is a CSV file with a header, a Parquet file, a folder of Parquet files, or - for CSV
-    from standard input. A missing or out-of-bounds value is an error, which names one such row
-    (counted from 0, without the header) and how many there are; nothing is written then. The
-    mechanism and the bounds are stored with the reports: `noutput estimate` needs nothing else.
+    from standard input. Say what its columns hold: numbers between --lower and --upper, or answers
+    (--answers, --choice or --yes-no). A missing value, a number out of bounds or what is no answer
+    is an error, which names one such row (counted from 0, without the header) and how many there
+    are; nothing is written then. The mechanism and the question are stored with the reports:
+    `noutput estimate` needs nothing else.
     """
     from noutput import frames
 
-    bounds = _bounds(columns, lowers, uppers)
+    question = asked.answers_of(answers, scores, choice, yes_no)
     with plain_failures(source):
         with delayed_progress("Designing") as progress:
-            mechanism = _mechanism(epsilon, outputs, objective, table_path, progress)
+            mechanism, known = _mechanism(
+                epsilon, outputs, objective, table_path, question, progress
+            )
+        asks = _questions(columns, lowers, uppers, question, known)
         with delayed_progress("Privatizing") as progress:
             recipe = frames.privatize_files(
                 _standard_input() if source == "-" else source,
                 target,
                 columns,
                 mechanism=mechanism,
-                bounds=bounds,
+                question=asks,
+                other=other,
                 keep=keep,
                 clip=clip,
                 skip_missing=skip_missing,
@@ -107,6 +122,31 @@ def command(
                 progress=progress,
             )
     _show(recipe, target)
+
+
+def _questions(
+    columns: tuple[str, ...],
+    lowers: tuple[float, ...],
+    uppers: tuple[float, ...],
+    question: Answers | None,
+    known: Question | None,
+) -> dict[str, Question]:
+    """Return what every column answers, by the options or by the design."""
+    given: Question | None = known if question is None else question
+    if given is not None:
+        if lowers or uppers:
+            raise click.UsageError("--lower and --upper are for numbers: what is asked is known.")
+        if question is not None and known not in (None, question):
+            raise click.UsageError("The design has other answers: leave yours out.")
+        return dict.fromkeys(columns, given)
+    from noutput.questions import Number
+
+    if not lowers or not uppers:
+        raise click.UsageError(
+            "Give --lower and --upper for numbers, or --answers, --choice or --yes-no."
+        )
+    bounds = _bounds(columns, lowers, uppers)
+    return {column: Number(*ends) for column, ends in bounds.items()}
 
 
 def _bounds(
@@ -124,17 +164,20 @@ def _bounds(
 def _mechanism(
     epsilon: float | None,
     outputs: int | None,
-    objective: str,
+    objective: str | None,
     table_path: Path | None,
+    question: Any,
     progress: Progress,
-) -> TableMechanism:
+) -> tuple[TableMechanism | AnswerMechanism, Question | None]:
     import noutput as no
     from noutput.cli.tables import read_table
 
     if table_path is not None and epsilon is None:
-        return read_table(table_path)[0]
+        mechanism, design = read_table(table_path)
+        return mechanism, None if design is None else design.question
     if epsilon is not None and table_path is None:
-        return no.design(epsilon, outputs, objective, progress=progress).mechanism
+        found = no.design(epsilon, outputs, objective, question=question, progress=progress)
+        return found.mechanism, None
     raise click.UsageError("Give either --epsilon or --table.")
 
 

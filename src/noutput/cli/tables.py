@@ -7,26 +7,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.result import Design
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["read_table"]
 
 
-def read_table(path: Path) -> tuple[TableMechanism, Design | None]:
+def read_table(
+    path: Path,
+) -> tuple[TableMechanism | AnswerMechanism, Design | AnswerDesign | None]:
     """Return the certified table of a file, and the design where it is one."""
+    from noutput.designs.answers.document import read as read_answers
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.document import FORMAT, read
     from noutput.designs.result import Design
     from noutput.errors import InvalidArgumentError, PrivacyError
+    from noutput.mechanisms import answer_table
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.document import MAX_LENGTH, parse
     from noutput.mechanisms.table import TableMechanism
 
     try:
         with path.open("rb") as stream:
             found = parse(stream.read(MAX_LENGTH + 1))
+        new = found.get("version") == answer_table.VERSION
         if found.get("format") == FORMAT:
-            design = Design(**read(found))
+            design = AnswerDesign(*read_answers(found)) if new else Design(**read(found))
             return design.mechanism, design
+        if new:
+            return AnswerMechanism.from_document(found), None
         return TableMechanism.from_document(found), None
     except PrivacyError:
         raise

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["command"]
 
@@ -15,10 +20,12 @@ __all__ = ["command"]
 def command(file: Path) -> None:
     """Check in exact arithmetic that a table is as private as it claims.
 
-    FILE is a table or a design. For a design, the proof of its lower bound is checked as well.
-    Exits with status 1 if the table is not private, and names the output and the rows that show it.
+    FILE is a table or a design, for numbers or for answers. For a design, the proof of its lower
+    bound is checked as well. Exits with status 1 if the table is not private, and names the output
+    and the rows that show it.
     """
     from noutput.cli.tables import read_table
+    from noutput.designs.answers.result import AnswerDesign
     from noutput.errors import PrivacyError
 
     try:
@@ -35,13 +42,25 @@ def command(file: Path) -> None:
     click.echo(
         f"Private: {file}\n"
         f"Claimed epsilon {mechanism.epsilon!r}, certified loss {mechanism.privacy_loss()!r}.\n"
-        f"{mechanism.n_outputs} outputs, {len(mechanism.knots)} knots, "
-        f"fingerprint {mechanism.fingerprint}"
+        f"{mechanism.n_outputs} outputs, {_rows(mechanism)}, fingerprint {mechanism.fingerprint}"
     )
-    if design is not None and design.bound is not None:
+    if isinstance(design, AnswerDesign):
+        from noutput.cli.answer_design import proof_text
+
+        click.echo(f"Answers: {', '.join(design.question.labels)}.\n{proof_text(design)}")
+    elif design is not None and design.bound is not None:
         from noutput.cli.quality import limited_variance
 
         click.echo(
             f"Proven: no unbiased mechanism with this epsilon has {limited_variance(design)} below "
             f"{design.bound.value!r}; this table has {design.value!r}, {design.gap:.3%} more."
         )
+
+
+def _rows(mechanism: TableMechanism | AnswerMechanism) -> str:
+    """Return how many rows the table has, and what they stand for."""
+    from noutput.mechanisms.answers import AnswerMechanism
+
+    if isinstance(mechanism, AnswerMechanism):
+        return f"{mechanism.n_answers} answers"
+    return f"{len(mechanism.knots)} knots"

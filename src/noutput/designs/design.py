@@ -15,7 +15,7 @@ from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.objective import Objective
 from noutput.designs.result import Design, certify
 from noutput.errors import DesignError, InvalidArgumentError
-from noutput.questions import Answers, Choice, Number, Question, Scale, YesNo
+from noutput.questions import Answers, Number, Question, question_from_answers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -176,17 +176,7 @@ def _asked(question: object, answers: object) -> Number | Answers | None:
         raise InvalidArgumentError("question", "be a Number, Scale, Choice or YesNo", question)
     if question is not None:
         raise InvalidArgumentError("answers", "be None where a question is given", answers)
-    if isinstance(answers, np.ndarray):
-        answers = answers.tolist()
-    if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
-        raise InvalidArgumentError("answers", "be a list of numbers or of texts", answers)
-    if set(map(type, answers)) == {bool}:
-        if list(answers) == [False, True]:
-            return YesNo()
-        raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
-    if answers and all(isinstance(answer, str) for answer in answers):
-        return Choice(*answers)
-    return Scale(*answers)
+    return question_from_answers(answers)
 
 
 def _refuse_for_answers(method: str, prior: object) -> None:

@@ -10,11 +10,11 @@ from noutput.errors import InvalidArgumentError
 from noutput.frames.engines.errors import plain_errors
 from noutput.frames.packages import nw
 from noutput.frames.privatizing import Opened, open_frame, unpivot
-from noutput.frames.recipe import LAYOUTS, column_names
+from noutput.frames.recipe import LAYOUTS, Source, column_names, mechanism_of
 from noutput.frames.reports import ATTRIBUTE, REPORT, count_marked, find_report_column
-from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
+    from noutput.frames.reports import Certified
     from noutput.tally import Tally
 
 __all__ = ["tally"]
@@ -24,16 +24,16 @@ _COUNT = "noutput_count"
 
 @overload
 def tally(  # type: ignore[overload-overlap]  # a str is a sequence of str, and comes first here
-    frame: object, columns: str, mechanism: TableMechanism, *, layout: str = "wide"
+    frame: object, columns: str, mechanism: Certified | Source, *, layout: str = "wide"
 ) -> Tally: ...
 @overload
 def tally(
-    frame: object, columns: Sequence[str], mechanism: TableMechanism, *, layout: str = "wide"
+    frame: object, columns: Sequence[str], mechanism: Certified | Source, *, layout: str = "wide"
 ) -> dict[str, Tally]: ...
 def tally(
     frame: object,
     columns: str | Sequence[str],
-    mechanism: TableMechanism,
+    mechanism: Certified | Source,
     *,
     layout: str = "wide",
 ) -> Tally | dict[str, Tally]:
@@ -45,7 +45,7 @@ def tally(
         What `privatize` returned, or the same columns read back from storage.
     columns : str or sequence of str
         The columns that were privatized, by their original names.
-    mechanism : TableMechanism
+    mechanism : TableMechanism, AnswerMechanism, or a design
         What made the reports.
     layout : {"wide", "long"}
         As given to `privatize`.
@@ -75,22 +75,19 @@ def tally(
     >>> tally(reports, "age", m).total
     3
     """
-    if not isinstance(mechanism, TableMechanism):
-        raise InvalidArgumentError("mechanism", "be a TableMechanism", mechanism)
+    maker = mechanism_of(mechanism)
     _checks.choice("layout", layout, LAYOUTS)
     names = column_names("columns", columns)
     opened = open_frame(frame)
     with plain_errors():
         if layout == "long":
-            tallies = _tally_long(opened, names, mechanism)
+            tallies = _tally_long(opened, names, maker)
         else:
-            tallies = _tally_wide(opened, names, mechanism)
+            tallies = _tally_wide(opened, names, maker)
     return tallies[columns] if isinstance(columns, str) else tallies
 
 
-def _tally_wide(
-    opened: Opened, columns: Sequence[str], mechanism: TableMechanism
-) -> dict[str, Tally]:
+def _tally_wide(opened: Opened, columns: Sequence[str], mechanism: Certified) -> dict[str, Tally]:
     schema = opened.collect_schema()
     found = {name: find_report_column(list(schema), name, mechanism) for name in columns}
     for column, name in found.items():
@@ -103,9 +100,7 @@ def _tally_wide(
     return {column: count_marked(pairs, column, mechanism) for column, pairs in counts.items()}
 
 
-def _tally_long(
-    opened: Opened, columns: Sequence[str], mechanism: TableMechanism
-) -> dict[str, Tally]:
+def _tally_long(opened: Opened, columns: Sequence[str], mechanism: Certified) -> dict[str, Tally]:
     schema = opened.collect_schema()
     value = find_report_column(list(schema), REPORT, mechanism)
     if ATTRIBUTE not in schema:

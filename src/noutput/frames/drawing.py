@@ -12,14 +12,14 @@ result does not depend on how the rows were cut into batches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from noutput._random import word_source
 from noutput.frames.packages import pa
 from noutput.frames.reports import mark_reports
-from noutput.frames.values import Place, unit_numbers
+from noutput.frames.values import Place, encode_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,23 +47,22 @@ def draw_reports(
     seed : int, optional
         For reproducible simulation.
     """
-    options = {"clip": recipe.clip, "skip_missing": recipe.skip_missing}
     pairs = [
-        unit_numbers(column, array, recipe.bounds[column], place, **options)
+        encode_column(recipe, column, array, place)
         for column, array in zip(recipe.columns, arrays, strict=True)
     ]
     if recipe.one_per_row:
         return _draw_one(recipe, pairs, place, seed)
     results = []
-    for stream, (column, (numbers, missing)) in enumerate(zip(recipe.columns, pairs, strict=True)):
-        indexes = recipe.mechanism.privatize(numbers, _generator(seed, stream, place))
+    for stream, (column, (values, missing)) in enumerate(zip(recipe.columns, pairs, strict=True)):
+        indexes = np.asarray(recipe.mechanism.privatize(values, _generator(seed, stream, place)))
         results.append(pa.array(mark_reports(indexes, column, recipe.mechanism), mask=missing))
     return results
 
 
 def _draw_one(
     recipe: Recipe,
-    pairs: list[tuple[NDArray[np.float64], NDArray[np.bool_] | None]],
+    pairs: list[tuple[NDArray[Any], NDArray[np.bool_] | None]],
     place: Place,
     seed: int | None,
 ) -> list[pa.Array]:
@@ -74,7 +73,7 @@ def _draw_one(
     chosen = ((words >> np.uint64(32)) * np.uint64(len(pairs))) >> np.uint64(32)
     table = np.stack([numbers for numbers, _ in pairs])
     numbers = np.take_along_axis(table, chosen.astype(np.intp)[None, :], axis=0)[0]
-    indexes = recipe.mechanism.privatize(numbers, _generator(seed, 0, place))
+    indexes = np.asarray(recipe.mechanism.privatize(numbers, _generator(seed, 0, place)))
     results = []
     for index, (column, (_, missing)) in enumerate(zip(recipe.columns, pairs, strict=True)):
         gaps = chosen != index

@@ -16,13 +16,21 @@ from noutput.frames.engines.errors import plain_errors
 from noutput.frames.engines.spark_session import borrow_session
 from noutput.frames.packages import duckdb, pa
 from noutput.frames.privatizing import check_seed, run_recipe
-from noutput.frames.recipe import METADATA_KEY, Bounds, Recipe, column_names, make_recipe
+from noutput.frames.recipe import (
+    METADATA_KEY,
+    Asked,
+    Bounds,
+    Recipe,
+    Source,
+    column_names,
+    make_recipe,
+)
 from noutput.frames.storage import ENDINGS, check_ending, is_csv, is_local, parquet_files
 from noutput.frames.streaming import exact_rows, read_values, run_batches
 
 if TYPE_CHECKING:
     from noutput.frames.engines.arrow import Progress
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.frames.reports import Certified
     from noutput.tally import Tally
 
 __all__ = ["ENGINES", "privatize_files", "read_counts", "read_recipe", "tally_files"]
@@ -35,8 +43,12 @@ def privatize_files(
     target: str | Path,
     columns: str | Sequence[str],
     *,
-    mechanism: TableMechanism,
-    bounds: Bounds,
+    design: Source | None = None,
+    mechanism: Certified | None = None,
+    question: Asked | None = None,
+    answers: object = None,
+    bounds: Bounds | None = None,
+    other: str | None = None,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -59,8 +71,8 @@ def privatize_files(
         or ends in a slash. A folder is all that engine "spark" can write. With Spark, paths may
         also be addresses such as ``hdfs://...``; then the recipe is in the metadata of the report
         columns only.
-    columns, mechanism, bounds, keep, clip, skip_missing, one_per_row, layout, seed
-        As in `noutput.frames.privatize`.
+    columns, design, mechanism, question, answers, bounds, other, keep
+        As in `noutput.frames.privatize`; so are clip, skip_missing, one_per_row, layout and seed.
     engine : {"arrow", "duckdb", "spark"}
         Who reads and writes. "arrow" streams batches through this process in constant memory.
     master : str, optional
@@ -102,6 +114,10 @@ def privatize_files(
         columns,
         mechanism,
         bounds,
+        design=design,
+        question=question,
+        answers=answers,
+        other=other,
         clip=clip,
         skip_missing=skip_missing,
         one_per_row=one_per_row,
@@ -164,7 +180,7 @@ def _privatize_spark(
     if Path(target).suffix.lower() in ENDINGS:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
     with borrow_session(master) as session:
-        values = spark.read(session, source, recipe.columns, keep)
+        values = spark.read(session, source, recipe.by_column, keep)
         reports = run_recipe(values, recipe, keep=keep, seed=seed)
         if is_local(target):
             with storage.new_folder(Path(target), recipe) as place:
@@ -176,7 +192,7 @@ def _privatize_spark(
 def tally_files(
     source: str | Path,
     columns: str | Sequence[str] | None = None,
-    mechanism: TableMechanism | None = None,
+    mechanism: Certified | Source | None = None,
     *,
     engine: str = "arrow",
     master: str | None = None,
@@ -189,7 +205,7 @@ def tally_files(
         What was the target.
     columns : str or sequence of str, optional
         The columns to count; all that were privatized if not given.
-    mechanism : TableMechanism, optional
+    mechanism : TableMechanism, AnswerMechanism or design, optional
         What must have made the reports; whatever made them if not given.
     engine : {"arrow", "duckdb", "spark"}
         Who counts.
@@ -211,7 +227,7 @@ def tally_files(
 def read_counts(
     source: str | Path,
     columns: str | Sequence[str] | None = None,
-    mechanism: TableMechanism | None = None,
+    mechanism: Certified | Source | None = None,
     *,
     engine: str = "arrow",
     master: str | None = None,
@@ -284,7 +300,7 @@ def _tally(
     frame: Any,
     recipe: Recipe,
     columns: str | Sequence[str] | None,
-    mechanism: TableMechanism | None,
+    mechanism: Certified | Source | None,
 ) -> dict[str, Tally]:
     names = recipe.columns if columns is None else column_names("columns", columns)
     for name in names:
@@ -296,7 +312,7 @@ def _tally(
 def _tally_spark(
     source: str,
     columns: str | Sequence[str] | None,
-    mechanism: TableMechanism | None,
+    mechanism: Certified | Source | None,
     master: str | None,
 ) -> tuple[Recipe, dict[str, Tally]]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
@@ -304,6 +320,6 @@ def _tally_spark(
     names = recipe.report_names if recipe else ()
     texts = set(recipe.result_names) - set(names) if recipe else ()
     with borrow_session(master) as session:
-        frame = spark.read(session, source, names, tuple(texts))
+        frame = spark.read(session, source, dict.fromkeys(names), tuple(texts))
         found = recipe or storage.spark_recipe(frame)
         return found, _tally(frame, found, columns, mechanism)

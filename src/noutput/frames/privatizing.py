@@ -1,4 +1,4 @@
-"""Turn columns of private numbers into columns of reports."""
+"""Turn columns of private values into columns of reports."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import duckdb, eager, polars, spark
 from noutput.frames.packages import nw
-from noutput.frames.recipe import METADATA_KEY, Bounds, Recipe, column_names, make_recipe
+from noutput.frames.recipe import (
+    METADATA_KEY,
+    Asked,
+    Bounds,
+    Recipe,
+    Source,
+    column_names,
+    make_recipe,
+)
 from noutput.frames.reports import ATTRIBUTE
-from noutput.frames.values import not_numbers
+from noutput.frames.values import wrong_kind
 
 if TYPE_CHECKING:
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.frames.reports import Certified
 
 __all__ = [
     "Opened",
@@ -39,8 +47,12 @@ def privatize(
     frame: FrameT,
     columns: str | Sequence[str],
     *,
-    mechanism: TableMechanism,
-    bounds: Bounds,
+    design: Source | None = None,
+    mechanism: Certified | None = None,
+    question: Asked | None = None,
+    answers: object = None,
+    bounds: Bounds | None = None,
+    other: str | None = None,
     keep: str | Sequence[str] = (),
     clip: bool = False,
     skip_missing: bool = False,
@@ -49,18 +61,30 @@ def privatize(
     seed: int | None = None,
     connection: Any = None,
 ) -> FrameT:
-    r"""Turn columns of private numbers into columns of reports.
+    r"""Turn columns of private values into columns of reports.
 
     Parameters
     ----------
     frame : pandas, Polars, PyArrow, DuckDB or PySpark frame
         A lazy frame gives a lazy frame: nothing is drawn before it is collected.
     columns : str or sequence of str
-        The columns with the private numbers: integers, floats or decimals.
-    mechanism : TableMechanism
-        What draws the reports.
-    bounds : Interval or pair of numbers, or a mapping of column names to them
-        What values are possible, in the units of the columns: for all of them, or for each.
+        The columns with the private values: integers, floats or decimals where the question is a
+        number; for other questions also truth values, texts and categories.
+    design : Design or AnswerDesign, optional
+        What draws the reports and, where it has a question, what is asked: then nothing else is
+        needed.
+    mechanism : TableMechanism or AnswerMechanism, optional
+        What draws the reports, in place of a design.
+    question : Question, or a mapping of column names to questions, optional
+        What is asked: of all columns, or of each.
+    answers : list of answers, or a mapping of column names to lists, optional
+        The same in short: numbers stand for a `Scale`, texts for a `Choice`, False and True for a
+        `YesNo`.
+    bounds : Interval or pair of numbers, or a mapping of column names to them, optional
+        The same for numbers: what values are possible, in the units of the columns.
+    other : str, optional
+        Of answers: the label of the answer that stands for every value that is none, instead of
+        refusing it.
     keep : str or sequence of str
         Columns that are passed on as they are. **All others are left out**, and so are the index
         and the ``attrs`` of a pandas frame: the rows of the result are numbered from 0.
@@ -88,7 +112,8 @@ def privatize(
     Raises
     ------
     InvalidArgumentError
-        If a column is missing, holds no numbers, or a value breaks a rule. The values of lazy
+        If a column is missing, is of a type that holds no such values, or a value breaks a rule.
+        The values of lazy
         frames are seen, and refused, when the frame is collected.
 
     Guarantees
@@ -114,11 +139,19 @@ def privatize(
     >>> people = pa.table({"age": [20, 50], "town": ["A", "B"]})
     >>> privatize(people, "age", mechanism=m, bounds=(0, 120), keep="town").shape
     (2, 2)
+    >>> coin = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> crashes = pa.table({"crashed": [True, False, True]})
+    >>> privatize(crashes, "crashed", mechanism=coin, question=no.YesNo()).num_rows
+    3
     """
     recipe = make_recipe(
         columns,
         mechanism,
         bounds,
+        design=design,
+        question=question,
+        answers=answers,
+        other=other,
         clip=clip,
         skip_missing=skip_missing,
         one_per_row=one_per_row,
@@ -224,10 +257,12 @@ def check_columns(opened: Opened, recipe: Recipe, keep: Sequence[str]) -> None:
     open_kinds: tuple[type, ...] = (nw.Object, nw.Unknown)
     if opened.implementation.name in _ANY_DICTIONARY:
         open_kinds += (nw.Categorical,)
-    for name in recipe.columns:
+    of_answers = (*open_kinds, nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    for name, question in recipe.by_column.items():
         kind = schema[name]
-        if not (kind.is_numeric() or isinstance(kind, open_kinds)):
-            raise not_numbers(name, kind)
+        kinds = of_answers if name in recipe.answers else open_kinds
+        if not (kind.is_numeric() or isinstance(kind, kinds)):
+            raise wrong_kind(name, kind, question)
 
 
 def _check_clashes(recipe: Recipe, keep: Sequence[str]) -> None:

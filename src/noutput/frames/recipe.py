@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from noutput import _checks
+from noutput.encoding import place_of_other
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.frames.reports import ATTRIBUTE, REPORT, report_name
+from noutput.frames.reports import ATTRIBUTE, REPORT, Certified, report_name
 from noutput.interval import Interval, IntervalLike, as_interval
-from noutput.mechanisms import document
+from noutput.mechanisms import answer_table, document
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.table import TableMechanism
+from noutput.questions import (
+    Answers,
+    Number,
+    Question,
+    question_from_answers,
+    question_from_document,
+)
 
-__all__ = ["LAYOUTS", "METADATA_KEY", "Bounds", "Recipe", "column_names", "make_recipe"]
+__all__ = [
+    "LAYOUTS",
+    "METADATA_KEY",
+    "Asked",
+    "Bounds",
+    "Recipe",
+    "Source",
+    "column_names",
+    "make_recipe",
+    "mechanism_of",
+]
 
 Bounds: TypeAlias = IntervalLike | Mapping[str, IntervalLike]
+Asked: TypeAlias = Question | Mapping[str, Question]
 
 FORMAT = "noutput-reports"
-VERSION = 1
+VERSION = 2
 METADATA_KEY = "noutput"  # of Arrow schemas and Spark columns
 LAYOUTS = ("wide", "long")
 _FLAGS = ("clip", "skip_missing", "one_per_row", "secure")
 _KEYS = ("mechanism", "columns", "layout", *_FLAGS)
+
+
+class Source(Protocol):
+    """A design: a mechanism, and perhaps the question that it was made for."""
+
+    @property
+    def mechanism(self) -> Certified:
+        """What draws the reports."""
+
+    @property
+    def question(self) -> Question | None:
+        """What is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +64,14 @@ class Recipe:
 
     Parameters
     ----------
-    mechanism : TableMechanism
+    mechanism : TableMechanism or AnswerMechanism
         What draws the reports.
     columns : tuple of str
         The columns that hold the values.
-    intervals : tuple of Interval
-        The bounds of each column, in the user's units.
+    questions : tuple of Question
+        What each column answers: numbers, or one of the mechanism's number of answers.
+    other : str, optional
+        The label of the answer that stands for values that are none.
     clip, skip_missing, one_per_row : bool
         See `noutput.frames.privatize`.
     layout : str
@@ -50,7 +84,7 @@ class Recipe:
     --------
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> recipe = Recipe(m, ("age",), (no.Interval(0, 120),), skip_missing=True)
+    >>> recipe = Recipe(m, ("age",), (no.Number(0, 120),), skip_missing=True)
     >>> recipe.bounds["age"].upper, recipe.has_gaps
     (120.0, True)
     >>> recipe.report_names == recipe.result_names == ("age__" + m.fingerprint[:12],)
@@ -59,27 +93,64 @@ class Recipe:
     True
     """
 
-    mechanism: TableMechanism
+    mechanism: Certified
     columns: tuple[str, ...]
-    intervals: tuple[Interval, ...]
+    questions: tuple[Question, ...]
     clip: bool = False
     skip_missing: bool = False
     one_per_row: bool = False
     layout: str = "wide"
     secure: bool = True
+    other: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, TableMechanism):
-            raise InvalidArgumentError("mechanism", "be a TableMechanism", self.mechanism)
+        mechanism_of(self.mechanism)
+        for column, question in self.by_column.items():
+            self._check_question(column, question)
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(name, "be True or False", getattr(self, name))
         _checks.choice("layout", self.layout, LAYOUTS)
 
+    def _check_question(self, column: str, question: Question) -> None:
+        name = f"question of column {column!r}"
+        if isinstance(self.mechanism, TableMechanism):
+            if not isinstance(question, Number):
+                rule = "be a Number, for which the mechanism is made"
+                raise InvalidArgumentError(name, rule, _kind(question))
+            if self.other is not None:
+                raise InvalidArgumentError("other", "be given for answers only", self.other)
+            return
+        size = self.mechanism.n_answers
+        if not isinstance(question, Answers) or question.n_answers != size:
+            rule = f"have {size} answers, for which the mechanism is made"
+            raise InvalidArgumentError(name, rule, _kind(question))
+        if self.clip:
+            raise InvalidArgumentError("clip", "be False where the question has answers", self.clip)
+        place_of_other(question, self.other)
+
+    @property
+    def by_column(self) -> dict[str, Question]:
+        """The question of every column."""
+        return dict(zip(self.columns, self.questions, strict=True))
+
     @property
     def bounds(self) -> dict[str, Interval]:
-        """The bounds of every column."""
-        return dict(zip(self.columns, self.intervals, strict=True))
+        """The bounds of every column of numbers."""
+        return {
+            column: Interval(question.lower, question.upper)
+            for column, question in self.by_column.items()
+            if isinstance(question, Number)
+        }
+
+    @property
+    def answers(self) -> dict[str, Answers]:
+        """The question of every column of answers."""
+        return {
+            column: question
+            for column, question in self.by_column.items()
+            if isinstance(question, Answers)
+        }
 
     @property
     def has_gaps(self) -> bool:
@@ -104,10 +175,11 @@ class Recipe:
             "format": FORMAT,
             "version": VERSION,
             "columns": [
-                {"name": name, "lower": interval.lower, "upper": interval.upper}
-                for name, interval in self.bounds.items()
+                {"name": name, "question": question.to_document()}
+                for name, question in self.by_column.items()
             ],
             "layout": self.layout,
+            "other": self.other,
             **{name: getattr(self, name) for name in _FLAGS},
             "mechanism": json.loads(self.mechanism.to_json()),
         }
@@ -116,26 +188,69 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str | bytes) -> Recipe:
         """Read a recipe; its mechanism is certified before anything is returned."""
-        found = document.read(text, FORMAT, VERSION, _KEYS)
-        mechanism = TableMechanism.from_document(found["mechanism"])
-        bounds = _read_columns(found["columns"])
+        found = document.parse(text)
+        old = found.get("version") == 1 and type(found["version"]) is int
+        keys = _KEYS if old else (*_KEYS, "other")
+        document.read(found, FORMAT, 1 if old else VERSION, keys)
+        mechanism = _read_mechanism(found["mechanism"])
+        read = _read_bounds if old else _read_question
+        asked = _read_columns(found["columns"], read)
         flags = {name: found[name] for name in _FLAGS}
-        columns, intervals = tuple(bounds), tuple(bounds.values())
-        return cls(mechanism, columns, intervals, layout=found["layout"], **flags)
+        other = found.get("other")
+        if not isinstance(other, str | None):
+            raise DocumentError("other", "be a text or null", other)
+        names, questions = tuple(asked), tuple(asked.values())
+        return cls(mechanism, names, questions, layout=found["layout"], other=other, **flags)
 
 
-def _read_columns(found: object) -> dict[str, Interval]:
-    rule = "be objects with a name, a lower and an upper bound, none twice"
+def _kind(question: object) -> str:
+    if isinstance(question, Answers):
+        return f"{question.kind} with {question.n_answers} answers"
+    return question.kind if isinstance(question, Number) else type(question).__name__
+
+
+def mechanism_of(found: object) -> Certified:
+    """Return the mechanism, or that of a design."""
+    mechanism = getattr(found, "mechanism", found)
+    if not isinstance(mechanism, TableMechanism | AnswerMechanism):
+        rule = "be a TableMechanism or an AnswerMechanism"
+        raise InvalidArgumentError("mechanism", rule, mechanism)
+    return mechanism
+
+
+def _read_mechanism(found: object) -> Certified:
+    if isinstance(found, dict) and found.get("version") == answer_table.VERSION:
+        return AnswerMechanism.from_document(found)
+    return TableMechanism.from_document(found)  # type: ignore[arg-type]  # refused if no object
+
+
+def _read_bounds(entry: dict[str, Any]) -> Question:
+    """Read a column of version 1, which knew numbers alone."""
+    if set(entry) != {"name", "lower", "upper"}:
+        rule = "be objects with a name, a lower and an upper bound, none twice"
+        raise DocumentError("columns", rule, entry)
+    return Number(entry["lower"], entry["upper"])
+
+
+def _read_question(entry: dict[str, Any]) -> Question:
+    if set(entry) != {"name", "question"}:
+        raise DocumentError("columns", "be objects with a name and a question, none twice", entry)
+    return question_from_document(entry["question"], "columns.question")
+
+
+def _read_columns(found: object, read: Callable[[dict[str, Any]], Question]) -> dict[str, Question]:
+    rule = "be a list of objects with a name each, none twice"
     if not isinstance(found, list) or not found:
         raise DocumentError("columns", rule, found)
-    bounds: dict[str, Interval] = {}
+    asked: dict[str, Question] = {}
     for entry in found:
-        if not isinstance(entry, dict) or set(entry) != {"name", "lower", "upper"}:
+        if not isinstance(entry, dict):
             raise DocumentError("columns", rule, entry)
-        if not isinstance(entry["name"], str) or entry["name"] in bounds:
+        question = read(entry)
+        if not isinstance(entry["name"], str) or entry["name"] in asked:
             raise DocumentError("columns", rule, entry["name"])
-        bounds[entry["name"]] = Interval(entry["lower"], entry["upper"])
-    return bounds
+        asked[entry["name"]] = question
+    return asked
 
 
 def column_names(name: str, value: str | Sequence[str], *, least: int = 1) -> tuple[str, ...]:
@@ -150,24 +265,54 @@ def column_names(name: str, value: str | Sequence[str], *, least: int = 1) -> tu
 
 def make_recipe(
     columns: str | Sequence[str],
-    mechanism: TableMechanism,
-    bounds: Bounds,
+    mechanism: Certified | None = None,
+    bounds: Bounds | None = None,
+    *,
+    design: Source | None = None,
+    question: Asked | None = None,
+    answers: object = None,
     **options: Any,
 ) -> Recipe:
     """Check the arguments of `noutput.frames.privatize` and bring them together."""
     names = column_names("columns", columns)
-    return Recipe(mechanism, names, _intervals(names, bounds), **options)
+    if (mechanism is None) == (design is None):
+        found = "neither" if mechanism is None else "both"
+        raise InvalidArgumentError("mechanism and design", "be given one at a time", found)
+    given = {"bounds": bounds, "question": question, "answers": answers}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if design is not None and getattr(design, "question", None) is not None:
+        if wanted:
+            rule = "be left out: the design has a question"
+            raise InvalidArgumentError(next(iter(wanted)), rule, next(iter(wanted.values())))
+        wanted = {"question": design.question}
+    if len(wanted) != 1:
+        rule = "be given one at a time"
+        raise InvalidArgumentError("bounds, question and answers", rule, list(wanted))
+    [(argument, value)] = wanted.items()
+    questions = _questions(names, argument, value)
+    return Recipe(mechanism_of(mechanism or design), names, questions, **options)
 
 
-def _intervals(names: Sequence[str], bounds: object) -> tuple[Interval, ...]:
-    """Return the bounds of each column; one pair or Interval serves all of them."""
-    if not isinstance(bounds, Mapping):
-        return (as_interval(bounds),) * len(names)
-    for name in bounds:
+def _questions(names: Sequence[str], argument: str, given: object) -> tuple[Question, ...]:
+    """Return the question of each column; what is no mapping serves all of them."""
+    if not isinstance(given, Mapping):
+        return (_question(argument, given, argument),) * len(names)
+    for name in given:
         if name not in names:
-            raise InvalidArgumentError("bounds", f"name columns of {list(names)}", name)
+            raise InvalidArgumentError(argument, f"name columns of {list(names)}", name)
     for name in names:
-        if name not in bounds:
+        if name not in given:
             rule = f"have an entry for every column, {name!r} too"
-            raise InvalidArgumentError("bounds", rule, dict(bounds))
-    return tuple(as_interval(bounds[name], f"bounds[{name!r}]") for name in names)
+            raise InvalidArgumentError(argument, rule, dict(given))
+    return tuple(_question(argument, given[name], f"{argument}[{name!r}]") for name in names)
+
+
+def _question(argument: str, given: object, name: str) -> Question:
+    if argument == "bounds":
+        interval = as_interval(given, name)
+        return Number(interval.lower, interval.upper)
+    if argument == "answers":
+        return question_from_answers(given)
+    if not isinstance(given, Question):
+        raise InvalidArgumentError(name, "be a Number, a Scale, a Choice or a YesNo", given)
+    return given

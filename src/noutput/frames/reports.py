@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,17 +27,21 @@ from noutput.tally import Tally
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
     "ATTRIBUTE",
     "REPORT",
+    "Certified",
     "count_marked",
     "find_report_column",
     "mark_reports",
     "report_name",
     "split_name",
 ]
+
+Certified: TypeAlias = "TableMechanism | AnswerMechanism"
 
 ATTRIBUTE = "attribute"
 REPORT = "report"
@@ -47,7 +51,7 @@ _PLACES = 1_000  # of the index: there are at most 256 outputs
 _MARKS = 1_000_000
 
 
-def report_name(column: str, mechanism: TableMechanism) -> str:
+def report_name(column: str, mechanism: Certified) -> str:
     """Return the name of the column that holds the reports about `column`.
 
     It is the column's own name, two underscores, and the first twelve digits of the mechanism's
@@ -75,7 +79,7 @@ def split_name(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
-def find_report_column(names: Sequence[str], column: str, mechanism: TableMechanism) -> str:
+def find_report_column(names: Sequence[str], column: str, mechanism: Certified) -> str:
     """Return the report column about `column`, or say what was found in its place.
 
     Columns of two mechanisms are what a union by name makes of two frames. Each of them has gaps
@@ -96,14 +100,14 @@ def find_report_column(names: Sequence[str], column: str, mechanism: TableMechan
     raise InvalidArgumentError("columns", f"name reports of the frame {list(names)}", column)
 
 
-def _mark(column: str, mechanism: TableMechanism) -> int:
+def _mark(column: str, mechanism: Certified) -> int:
     """Return the first seven digits of all reports of a mechanism about a column, and zeros."""
     digest = hashlib.sha256(f"{mechanism.fingerprint} {column}".encode()).digest()
     return (_MARKS + int.from_bytes(digest) % _MARKS) * _PLACES
 
 
 def mark_reports(
-    indexes: NDArray[np.uint8], column: str, mechanism: TableMechanism
+    indexes: NDArray[np.uint8], column: str, mechanism: Certified
 ) -> NDArray[np.int32]:
     """Return the reports of outputs about a column, as frames hold them.
 
@@ -118,7 +122,7 @@ def mark_reports(
     return result
 
 
-def count_marked(pairs: Iterable[tuple[Any, ...]], column: str, mechanism: TableMechanism) -> Tally:
+def count_marked(pairs: Iterable[tuple[Any, ...]], column: str, mechanism: Certified) -> Tally:
     """Return the tally of reports that come with their counts; those of others are refused."""
     counts = [0] * mechanism.n_outputs
     mark = _mark(column, mechanism)
@@ -130,9 +134,7 @@ def count_marked(pairs: Iterable[tuple[Any, ...]], column: str, mechanism: Table
     return Tally(mechanism.fingerprint, tuple(counts))
 
 
-def _refused(
-    report: Any, count: int, column: str, mechanism: TableMechanism
-) -> InvalidArgumentError:
+def _refused(report: Any, count: int, column: str, mechanism: Certified) -> InvalidArgumentError:
     """Say what a report is that this mechanism did not make about this column."""
     name = f"reports of {column!r}"
     if _MARKS <= report // _PLACES < 2 * _MARKS and report == int(report):

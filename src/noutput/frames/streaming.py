@@ -30,7 +30,7 @@ def read_values(
     source: Source, recipe: Recipe, keep: Sequence[str], progress: Progress | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Return batches of the wanted columns, which are checked; the first one is empty."""
-    schema, batches = arrow.open_values(source, recipe.columns, keep, progress)
+    schema, batches = arrow.open_values(source, recipe.by_column, keep, progress)
     check_columns(open_frame(schema.empty_table()), recipe, keep)
     return batches
 

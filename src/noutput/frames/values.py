@@ -1,22 +1,28 @@
-"""Values of an Arrow column as numbers of [-1, 1]: the rules for rows, the same in every engine."""
+"""Values of an Arrow column as a mechanism takes them, by rules that all engines share.
+
+Numbers become numbers of [-1, 1], and answers their places.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noutput.encoding import MISSING, NO_ANSWER, find_places, place_of_other
 from noutput.errors import InvalidArgumentError
 from noutput.frames.packages import pa
 from noutput.interval import UNIT, Interval, scale_to_unit
+from noutput.questions import Answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noutput.frames.recipe import Recipe
+    from noutput.questions import Question
 
-__all__ = ["Place", "count_refused", "not_numbers", "unit_numbers"]
+__all__ = ["Place", "count_refused", "encode_column", "wrong_kind"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +47,71 @@ class Place:
         return f"column {column!r} at row {self.start + row}{self.within}"
 
 
-def unit_numbers(
-    column: str,
-    array: pa.Array,
-    interval: Interval,
-    place: Place,
-    *,
-    clip: bool,
-    skip_missing: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-    """Return the values as numbers of [-1, 1], and which are missing (None if none is).
+def encode_column(
+    recipe: Recipe, column: str, array: pa.Array, place: Place
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return what the mechanism takes, and which values are missing (None if none is).
 
-    A missing value (null or NaN) stands as some number of [-1, 1].
+    A missing value (null or NaN) stands as some number of [-1, 1], or some answer.
     """
+    question = recipe.by_column[column]
+    if isinstance(question, Answers):
+        return _answer_places(recipe, column, array, question, place)
+    return _unit_numbers(recipe, column, array, place)
+
+
+def _answer_places(
+    recipe: Recipe, column: str, array: pa.Array, question: Answers, place: Place
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    places = _places(column, array, question)
+    missing = places == MISSING
+    if missing.any() and not recipe.skip_missing:
+        raise _is_missing("an answer", place.name(column, int(missing.argmax()), places.size))
+    unknown = places == NO_ANSWER
+    if unknown.any():
+        rest = place_of_other(question, recipe.other)
+        if rest is None:
+            row = int(unknown.argmax())
+            rule = f"be one of {list(question.labels)} (other=... counts all else as one of them)"
+            found = array[row].as_py()
+            raise InvalidArgumentError(place.name(column, row, places.size), rule, found)
+        places[unknown] = rest
+    if not missing.any():
+        return places, None
+    places[missing] = 0
+    return places, missing
+
+
+def _places(column: str, array: pa.Array, question: Answers) -> NDArray[np.int64]:
+    """Look every different value of a batch up once; a dictionary is what it holds."""
+    try:
+        if not pa.types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        raise wrong_kind(column, array.type, question) from None
+    known = np.append(find_places(question, array.dictionary.to_pylist()), MISSING)
+    codes = array.indices.fill_null(known.size - 1).to_numpy(zero_copy_only=False)
+    result: NDArray[np.int64] = known[codes]
+    return result
+
+
+def _is_missing(what: str, name: str) -> InvalidArgumentError:
+    rule = f"be {what} (skip_missing=True leaves missing values out)"
+    return InvalidArgumentError(name, rule, None)
+
+
+def _unit_numbers(
+    recipe: Recipe, column: str, array: pa.Array, place: Place
+) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    interval = recipe.bounds[column]
     numbers = _floats(column, array)
     missing = np.isnan(numbers)
     any_missing = bool(missing.any())
-    if any_missing and not skip_missing:
-        row = int(missing.argmax())
-        rule = "be a number (skip_missing=True leaves missing values out)"
-        raise InvalidArgumentError(place.name(column, row, numbers.size), rule, None)
+    if any_missing and not recipe.skip_missing:
+        raise _is_missing("a number", place.name(column, int(missing.argmax()), numbers.size))
     if any_missing:
         numbers = np.where(missing, interval.lower, numbers)
-    if clip:
+    if recipe.clip:
         numbers = np.clip(numbers, interval.lower, interval.upper)
     elif numbers.size:
         _check_range(column, numbers, interval, place)
@@ -73,19 +121,30 @@ def unit_numbers(
 
 
 def count_refused(recipe: Recipe, arrays: list[pa.Array]) -> int:
-    """Return how many rows of a batch have a value that `unit_numbers` refuses."""
+    """Return how many rows of a batch have a value that `encode_column` refuses."""
     refused: NDArray[np.bool_] = np.zeros(len(arrays[0]), np.bool_)
     for column, array in zip(recipe.columns, arrays, strict=True):
-        numbers, interval = _floats(column, array), recipe.bounds[column]
+        question = recipe.by_column[column]
+        if isinstance(question, Answers):
+            places = _places(column, array, question)
+            missing, wrong = places == MISSING, places == NO_ANSWER
+            allowed = recipe.other is not None
+        else:
+            numbers = _floats(column, array)
+            missing, wrong = np.isnan(numbers), _outside(numbers, recipe.bounds[column])
+            allowed = recipe.clip
         if not recipe.skip_missing:
-            refused |= np.isnan(numbers)
-        if not recipe.clip:
-            refused |= _outside(numbers, interval)
+            refused |= missing
+        if not allowed:
+            refused |= wrong
     return int(np.count_nonzero(refused))
 
 
-def not_numbers(column: str, kind: object) -> InvalidArgumentError:
+def wrong_kind(column: str, kind: object, question: Question | None = None) -> InvalidArgumentError:
     """Return the error about a column of another type."""
+    if isinstance(question, Answers):
+        rule = "hold answers: truth values, numbers, categories or texts, of one type"
+        return InvalidArgumentError(f"column {column!r}", rule, str(kind))
     truth = str(kind).lower().startswith("bool")
     rule = "hold numbers, 0 and 1 for truth values" if truth else "hold numbers"
     return InvalidArgumentError(f"column {column!r}", rule, str(kind))
@@ -118,7 +177,7 @@ def _floats(column: str, array: pa.Array) -> NDArray[np.float64]:
         or types.is_decimal(kind)
         or types.is_null(kind)
     ):
-        raise not_numbers(column, kind)
+        raise wrong_kind(column, kind)
     floats = array if types.is_float64(kind) else array.cast("float64", safe=False)
     result: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     return result

@@ -6,7 +6,7 @@ import bisect
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from noutput import _checks
 from noutput.designs import catalog
@@ -14,9 +14,11 @@ from noutput.designs.certificate import EPSILON_RANGE
 from noutput.designs.design import design
 from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
-from noutput.interval import UNIT, IntervalLike, as_interval
+from noutput.interval import UNIT, Interval, IntervalLike, as_interval
+from noutput.planner.answers import AnswerPlan, plan_answers
 from noutput.planner.expectation import (
     EVEN,
+    LEVEL,
     MOST_PEOPLE,
     SCORE,
     SHAPES,
@@ -26,6 +28,7 @@ from noutput.planner.expectation import (
     histogram_variance,
     people_for,
 )
+from noutput.questions import Answers, Number, Question, question_from_answers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,24 +36,57 @@ if TYPE_CHECKING:
     from noutput.designs.solution import Progress
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["SHAPES", "Plan", "plan", "ready_plans"]
+__all__ = ["SHAPES", "AnswerPlan", "Plan", "plan", "ready_plans"]
 
 _DIGITS = 3  # of an epsilon that is solved for
 _DESIGNS = 4  # made on demand at most while solving
 _OBJECTIVES = ("balanced", *catalog.OBJECTIVES, "distribution")
 
 
+@overload
 def plan(
     *,
     epsilon: float | None = None,
     people: int | None = None,
     error: float | None = None,
-    bounds: IntervalLike = UNIT,
+    bounds: IntervalLike | None = None,
+    question: Number | None = None,
     prior: ArrayLike | None = None,
     n_outputs: int | None = None,
-    objective: str = "balanced",
+    objective: str | None = None,
     progress: Progress | None = None,
-) -> Plan:
+) -> Plan: ...
+@overload
+def plan(
+    *,
+    epsilon: float | None = None,
+    people: int | None = None,
+    error: float | None = None,
+    shares_within: float | None = None,
+    bounds: IntervalLike | None = None,
+    question: Question | None = None,
+    answers: object = None,
+    prior: ArrayLike | None = None,
+    level: float = LEVEL,
+    n_outputs: int | None = None,
+    objective: str | None = None,
+    progress: Progress | None = None,
+) -> Plan | AnswerPlan: ...
+def plan(
+    *,
+    epsilon: float | None = None,
+    people: int | None = None,
+    error: float | None = None,
+    shares_within: float | None = None,
+    bounds: IntervalLike | None = None,
+    question: Question | None = None,
+    answers: object = None,
+    prior: ArrayLike | None = None,
+    level: float = LEVEL,
+    n_outputs: int | None = None,
+    objective: str | None = None,
+    progress: Progress | None = None,
+) -> Plan | AnswerPlan:
     r"""Say what to expect of a campaign; given two of epsilon, people and error, find the third.
 
     Parameters
@@ -61,12 +97,22 @@ def plan(
         How many people report.
     error : float, optional
         Half the width of the 95% interval for the mean that is wanted, in the units of the
-        bounds, for numbers distributed as the prior.
-    bounds : Interval or pair of numbers
+        bounds, for numbers distributed as the prior. Of answers: for the mean score.
+    shares_within : float, optional
+        Of answers, in place of `error`: half the width of the interval for the share of any
+        answer, such as 0.02 for two points.
+    bounds : Interval or pair of numbers, optional
         The user's units; [-1, 1] by default.
+    question : Number, Scale, Choice or YesNo, optional
+        What is asked, in place of bounds.
+    answers : list of answers, optional
+        Short for a question: see `noutput.design`.
     prior : sequence of floats, optional
         Weights of equal bins of the bounds: how people's numbers are thought to be distributed.
-        Even if not given.
+        Even if not given. Of answers: one weight per answer; without it, `error` and
+        `shares_within` are kept whatever people answer.
+    level : float
+        Of answers: the level of every interval on its own. Plans for numbers are of 95%.
     n_outputs, objective
         Which table is used; see `noutput.design`.
     progress : callable, optional
@@ -74,7 +120,8 @@ def plan(
 
     Returns
     -------
-    Plan
+    Plan or AnswerPlan
+        An `AnswerPlan` where the question has answers.
 
     Raises
     ------
@@ -98,8 +145,64 @@ def plan(
     (1.64, 4)
     >>> 536_000 < no.plan(epsilon=1, error=0.5, bounds=minutes, objective="worst").people < 537_000
     True
+
+    How many people for all shares of a rating within two points:
+
+    >>> stars = no.Scale(1, 2, 3, 4, 5)
+    >>> found = no.plan(epsilon=1, question=stars, shares_within=0.02)
+    >>> found.worst_half_width <= 0.02, found.bits
+    (True, 4)
     """
-    bounds = as_interval(bounds)
+    asked = _asked(bounds, question, answers)
+    if isinstance(asked, Answers):
+        return plan_answers(
+            asked,
+            epsilon=epsilon,
+            people=people,
+            shares_within=shares_within,
+            error=error,
+            level=level,
+            prior=prior,
+            n_outputs=n_outputs,
+            objective=objective,
+            progress=progress,
+        )
+    for name, given in (("shares_within", shares_within), ("level", level)):
+        if given not in (None, LEVEL):
+            raise InvalidArgumentError(name, "be given for questions with answers only", given)
+    return _plan_number(
+        epsilon, people, error, asked, prior, n_outputs, objective or "balanced", progress
+    )
+
+
+def _asked(bounds: IntervalLike | None, question: object, answers: object) -> Interval | Answers:
+    """Return what is asked, of the three arguments that may say it."""
+    names = {"bounds": bounds, "question": question, "answers": answers}
+    given = [name for name, value in names.items() if value is not None]
+    if len(given) > 1:
+        rule = "be given one at a time"
+        raise InvalidArgumentError("bounds, question and answers", rule, given)
+    if answers is not None:
+        return question_from_answers(answers)
+    if isinstance(question, Answers):
+        return question
+    if isinstance(question, Number):
+        return Interval(question.lower, question.upper)
+    if question is not None:
+        raise InvalidArgumentError("question", "be a Number, Scale, Choice or YesNo", question)
+    return UNIT if bounds is None else as_interval(bounds)
+
+
+def _plan_number(
+    epsilon: float | None,
+    people: int | None,
+    error: float | None,
+    bounds: Interval,
+    prior: ArrayLike | None,
+    n_outputs: int | None,
+    objective: str,
+    progress: Progress | None,
+) -> Plan:
     weights = None if prior is None else _checks.histogram("prior", prior)
     choice = _checks.choice("objective", objective, _OBJECTIVES)
 

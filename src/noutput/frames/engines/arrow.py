@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -16,8 +16,17 @@ from noutput.errors import InvalidArgumentError
 from noutput.frames.packages import pa, pa_csv, pc, pq
 from noutput.frames.reports import ATTRIBUTE
 from noutput.frames.storage import check_file, is_csv, parquet_files
+from noutput.questions import Answers, Question
 
-__all__ = ["Progress", "Source", "open_values", "read_reports", "text_numbers", "write"]
+__all__ = [
+    "Progress",
+    "Source",
+    "open_values",
+    "read_reports",
+    "text_answers",
+    "text_numbers",
+    "write",
+]
 
 Progress: TypeAlias = Callable[[float], None]
 Source: TypeAlias = Path | BinaryIO
@@ -30,23 +39,37 @@ _VALUE = re.compile(r"(?:invalid value|Failed to parse string:) '(.*?)'")
 
 
 def open_values(
-    source: Source, numbers: Sequence[str], texts: Sequence[str], progress: Progress | None = None
+    source: Source,
+    columns: Mapping[str, Question],
+    texts: Sequence[str],
+    progress: Progress | None = None,
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Return all columns of a file, a folder or a stream of CSV, and batches of the wanted ones.
 
-    In CSV, `numbers` are parsed as floats and `texts` are left as they are; Parquet knows types.
+    In CSV, numbers are parsed as floats, answers are texts that may be missing, and `texts` are
+    left as they are; Parquet knows types.
     """
     if isinstance(source, Path) and not (is_csv(source) and source.is_file()):
-        files = parquet_files(source, [*numbers, *texts])
-        return pq.read_schema(files[0]), _parquet_batches(files, [*numbers, *texts], progress)
+        files = parquet_files(source, [*columns, *texts])
+        return pq.read_schema(files[0]), _parquet_batches(files, [*columns, *texts], progress)
     if isinstance(source, Path):
         check_file(source)
-    kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
+    answers = {name: each for name, each in columns.items() if isinstance(each, Answers)}
+    kinds = {name: pa.string() if name in answers else pa.float64() for name in columns}
+    kinds |= dict.fromkeys(texts, pa.string())
     header, stream = _csv_input(source)
-    if not set(numbers) <= set(header):
+    if not set(columns) <= set(header):
         _check_header(_source_name(source), header)
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in dict.fromkeys(header)])
-    return schema, _csv_batches(_source_name(source), header, stream, kinds, progress)
+    batches = _csv_batches(_source_name(source), header, stream, kinds, progress)
+    return schema, (_with_gaps(batch, answers) for batch in batches)
+
+
+def _with_gaps(batch: pa.RecordBatch, answers: Mapping[str, Answers]) -> pa.RecordBatch:
+    for name, question in answers.items():
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, text_answers(question, batch.column(place)))
+    return batch
 
 
 def read_reports(source: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -191,7 +214,8 @@ def _refused(
     if size:
         rule = f"have {len(header)} columns, as the header"
         return InvalidArgumentError(place, rule, int(size[1]))
-    rule = f"hold numbers in {list(kinds)}"
+    numbers = [column for column, kind in kinds.items() if kind != pa.string()]
+    rule = f"hold numbers in {numbers}" if numbers else "be CSV text in UTF-8"
     if value and value[1].lower() in ("true", "false"):
         rule += ", 0 and 1 for truth values"
     return InvalidArgumentError(place, rule, value[1] if value else text)
@@ -208,6 +232,17 @@ def text_numbers(name: str, column: str, array: pa.Array) -> pa.Array:
         value = _VALUE.search(str(error))
         rule = f"hold numbers in {[column]}"
         raise InvalidArgumentError(f"file {name!r}", rule, value[1] if value else "") from None
+
+
+def text_answers(question: Answers, array: pa.Array) -> pa.Array:
+    """Return texts with gaps where a file of text has what stands for a missing value.
+
+    What is the label of an answer, such as "None", is no missing value.
+    """
+    gaps = set(pa_csv.ConvertOptions().null_values) - set(question.labels)
+    texts = pc.utf8_trim_whitespace(array)
+    missing = pc.is_in(texts, pa.array(sorted(gaps), array.type))
+    return pc.if_else(missing, pa.scalar(None, array.type), array)
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["privatize", "read_batches", "unpivot", "write"]
 
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+_EXACT = {"BOOLEAN", "DOUBLE", *_WHOLE, *(f"U{kind}" for kind in _WHOLE)}
+
 
 def privatize(
     relation: duckdb.DuckDBPyRelation,
@@ -39,9 +42,14 @@ def privatize(
     The function is volatile, so DuckDB neither folds nor repeats its calls. All columns of a row
     come from one call, as a struct.
     """
-    function = _register(connection or duckdb.default_connection(), recipe, seed)
+    found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    kinds = [_kind(found[name]) if name in recipe.answers else "DOUBLE" for name in recipe.columns]
+    function = _register(connection or duckdb.default_connection(), recipe, kinds, seed)
     # quoted names of columns are all that enters the query
-    fields = [f"c{i} := CAST({_quote(name)} AS DOUBLE)" for i, name in enumerate(recipe.columns)]
+    fields = [
+        f"c{i} := CAST({_quote(name)} AS {kind})"
+        for i, (name, kind) in enumerate(zip(recipe.columns, kinds, strict=True))
+    ]
     rows = "noutput_rows"
     if seed is not None:
         fields.append("row := noutput_row")
@@ -108,12 +116,21 @@ def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _register(connection: duckdb.DuckDBPyConnection, recipe: Recipe, seed: int | None) -> str:
+def _kind(found: str) -> str:
+    """Return the type in which answers are handed over: texts where Arrow has no exact one."""
+    if found == "FLOAT":
+        return "DOUBLE"
+    return found if found in _EXACT else "VARCHAR"
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection, recipe: Recipe, kinds: list[str], seed: int | None
+) -> str:
     """Make the recipe a function of the connection, once, and return its name."""
-    digest = hashlib.sha256(f"{seed} {recipe.to_json()}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{seed} {kinds} {recipe.to_json()}".encode()).hexdigest()
     name = f"noutput_{digest[:24]}"
     fields = [f"c{i}" for i in range(len(recipe.columns))]
-    values = dict.fromkeys(fields, "DOUBLE") | ({} if seed is None else {"row": "BIGINT"})
+    values = dict(zip(fields, kinds, strict=True)) | ({} if seed is None else {"row": "BIGINT"})
     reports = connection.struct_type(dict.fromkeys(fields, "INTEGER"))
     how: dict[str, Any] = {"type": "arrow", "null_handling": "special", "side_effects": True}
     # a function of this name that exists is the same one: its name is a digest of what it does

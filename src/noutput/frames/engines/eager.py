@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from noutput.frames.drawing import draw_columns
 from noutput.frames.packages import nw, pa, pd, pl
-from noutput.frames.values import not_numbers
+from noutput.frames.values import wrong_kind
 
 if TYPE_CHECKING:
     from noutput.frames.recipe import Recipe
@@ -27,7 +27,7 @@ def privatize(
         try:
             arrays.append(eager.get_column(column).to_arrow())
         except pa.lib.ArrowException:
-            raise not_numbers(column, eager.schema[column]) from None
+            raise wrong_kind(column, eager.schema[column], recipe.by_column[column]) from None
     reports = draw_columns(recipe, pa.table(arrays, list(recipe.columns)), seed)
     add = _ADDERS[eager.implementation.name]
     return add(

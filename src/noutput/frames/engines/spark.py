@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_reports
-from noutput.frames.engines.arrow import text_numbers
+from noutput.frames.engines.arrow import text_answers, text_numbers
 from noutput.frames.engines.errors import carry_errors
 from noutput.frames.packages import pa, pyspark, spark_sql, spark_types
 from noutput.frames.recipe import Recipe
 from noutput.frames.storage import check_file, is_csv, is_local, parquet_files
 from noutput.frames.values import Place
+from noutput.questions import Answers, Question
 
 __all__ = ["privatize", "read", "write"]
 
@@ -48,16 +49,22 @@ def privatize(
 
 
 def read(
-    session: spark_sql.SparkSession, source: str, numbers: Sequence[str], texts: Sequence[str]
+    session: spark_sql.SparkSession,
+    source: str,
+    columns: Mapping[str, Question | None],
+    texts: Sequence[str],
 ) -> spark_sql.DataFrame:
-    """Return what Spark reads: of a local folder the files that every engine would read."""
+    """Return what Spark reads: of a local folder the files that every engine would read.
+
+    The columns hold numbers, or answers where they have a question with answers.
+    """
     if is_csv(source):
         if is_local(source):
             check_file(Path(source))
-        return _read_csv(session, _address(source), numbers, texts)
+        return _read_csv(session, _address(source), columns, texts)
     if not is_local(source):
         return session.read.parquet(source)
-    files = parquet_files(Path(source), [*numbers, *texts])
+    files = parquet_files(Path(source), [*columns, *texts])
     return session.read.parquet(*map(_address, files))
 
 
@@ -72,14 +79,19 @@ def _address(path: str) -> str:
 
 
 def _read_csv(
-    session: spark_sql.SparkSession, address: str, numbers: Sequence[str], texts: Sequence[str]
+    session: spark_sql.SparkSession,
+    address: str,
+    columns: Mapping[str, Question | None],
+    texts: Sequence[str],
 ) -> spark_sql.DataFrame:
     """Return a frame of some columns of a CSV file, converted by the rules of the engine "arrow".
 
     Empty lines are passed over.
     """
     frame = session.read.options(**_CSV).csv(address)
-    found = (*numbers, *texts)
+    found = (*columns, *texts)
+    answers = {name: each for name, each in columns.items() if isinstance(each, Answers)}
+    numbers = tuple(name for name in columns if name not in answers)
     for name in found:
         if name not in frame.columns:
             raise InvalidArgumentError("columns", f"name columns of {frame.columns}", name)
@@ -90,15 +102,20 @@ def _read_csv(
     schema = spark_types.StructType(
         [spark_types.StructField(*field) for field in zip(found, kinds, strict=True)]
     )
-    return frame.select(*found).mapInArrow(_converter(address, tuple(numbers)), schema)
+    return frame.select(*found).mapInArrow(_converter(address, numbers, answers), schema)
 
 
-def _converter(address: str, numbers: Sequence[str]) -> _Task:
+def _converter(address: str, numbers: Sequence[str], answers: Mapping[str, Answers]) -> _Task:
+    def convert(name: str, array: pa.Array) -> pa.Array:
+        if name in numbers:
+            return text_numbers(address, name, array)
+        return text_answers(answers[name], array) if name in answers else array.fill_null("")
+
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             with carry_errors():
                 columns = [
-                    text_numbers(address, name, array) if name in numbers else array.fill_null("")
+                    convert(name, array)
                     for name, array in zip(batch.schema.names, batch.columns, strict=True)
                 ]
             yield pa.RecordBatch.from_arrays(columns, batch.schema.names)
