@@ -1,0 +1,149 @@
+r"""Worst pair of rows: upper bounds of delta over all pairs, most of them without an FFT.
+
+Notes
+-----
+A pair is skipped only where a proven upper bound of its delta is below the value that counts, so
+skipping is always safe. The bounds used are, from cheap to tight: products of matrices for all
+pairs (`noutput.amplification.screening`); the normal approximation with its error, for the
+remaining pairs together; and for each pair that still remains the smaller of that approximation
+at its own lambda and of the lattice.
+
+A pair whose delta is below the wanted one at some c stays below it at every larger c, because the
+hockey-stick divergence falls with c: pairs are checked once, at the c of the worst pair so far.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput.amplification.lattice import lattice_bound
+from noutput.amplification.normal import normal_bound
+from noutput.amplification.screening import screen
+from noutput.amplification.tilt import best_tilts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from noutput.amplification.law import Blanket
+
+__all__ = ["PairBound", "Problem"]
+
+_PAIRS = 4096  # pairs per block of the normal approximation
+_ERROR_SHARE = 0.05  # of delta: with less the normal approximation is tight enough
+_COARSE = 4
+_SMALLEST, _LARGEST = 1 << 11, 1 << 16
+
+
+@dataclass(frozen=True)
+class PairBound:
+    """Upper bound of delta for one pair of rows, and how it was found.
+
+    Attributes
+    ----------
+    first, second : int
+        Places of the two rows among the different rows of the table.
+    log_delta : float
+        Upper bound of ln(delta).
+    tilt : float
+        Lambda at which the bound was computed.
+    lattice : int
+        Points of the lattice; 0 where the normal approximation was used.
+    step : float
+        Step of the lattice.
+    errors : dict
+        Parts of delta that bound errors: of the normal approximation, of wrap-around, of rounding.
+    """
+
+    first: int
+    second: int
+    log_delta: float
+    tilt: float
+    lattice: int
+    step: float
+    errors: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table, the number of reports, and how fine the lattice is (None: as fine as needed)."""
+
+    blanket: Blanket
+    reports: int
+    lattice: int | None = None
+
+    def lattice_size(self) -> int:
+        r"""Return a lattice on which the split adds little to the variance.
+
+        A window of about 15 standard deviations of the sum has a step of :math:`15 \sigma
+        \sqrt n / G`; the split adds at most :math:`p\gamma/4` times its square to the variance
+        of a term, so :math:`G = 150 \sqrt{p\gamma n}` makes that at most 0.25%.
+        """
+        if self.lattice is not None:
+            return self.lattice
+        covered = self.blanket.gamma * self.blanket.share * self.reports
+        wanted = 150.0 * math.sqrt(covered)
+        return min(max(1 << math.ceil(math.log2(max(wanted, 1.0))), _SMALLEST), _LARGEST)
+
+    def bound(self, first: int, second: int, c: float, enough: float = math.inf) -> PairBound:
+        """Return an upper bound of delta for one pair of rows: the smaller of both methods.
+
+        A coarse lattice may do where its ln(delta) is not above `enough`.
+        """
+        laws = self.blanket.laws(np.array([first]), np.array([second]), c)
+        if laws.values.max() <= 0.0:  # no output is more than 1 + c times as likely
+            return PairBound(first, second, -math.inf, 1.0, 0, 0.0, {})
+        tilts = best_tilts(laws, self.reports)
+        tilting = float(tilts[0])
+        log_deltas, shares = normal_bound(laws, self.reports, tilts)
+        log_delta = float(log_deltas[0])
+        errors = {"normal": math.exp(min(log_delta, 0.0)) * float(shares[0])}
+        best = PairBound(first, second, log_delta, tilting, 0, 0.0, errors)
+        if self.lattice is None and (shares[0] <= _ERROR_SHARE or log_delta <= enough < math.inf):
+            return best
+        size = self.lattice_size()
+        if enough < math.inf and size > _COARSE * _SMALLEST and self.lattice is None:
+            found = lattice_bound(laws, self.reports, tilts, size // _COARSE)
+            if found.log_delta > enough:
+                found = lattice_bound(laws, self.reports, tilts, size)
+        else:
+            found = lattice_bound(laws, self.reports, tilts, size)
+        if self.lattice is None and found.log_delta >= log_delta:
+            return best
+        errors = {"wrap-around": found.wrap_around, "rounding": found.rounding}
+        return PairBound(first, second, found.log_delta, tilting, found.size, found.step, errors)
+
+    def likely_worst(self) -> tuple[int, int]:
+        """Return the pair of rows with the largest variance at c = 0, a good first guess."""
+        rows = self.blanket.rows.astype(np.float64)
+        scaled = rows / self.blanket.minima
+        squares = (rows * scaled).sum(axis=1)
+        spread = squares[:, None] + squares[None, :] - 2.0 * (rows @ scaled.T)
+        first, second = np.unravel_index(int(spread.argmax()), spread.shape)
+        return int(first), int(second)
+
+    def guess(self, pair: tuple[int, int], log_delta: float) -> float:
+        """Return about the c that a pair needs for this delta, where n is large."""
+        laws = self.blanket.laws(np.array([pair[0]]), np.array([pair[1]]), 0.0)
+        variance = float(laws.values[0] ** 2 @ laws.probabilities)
+        return math.sqrt(-2.0 * log_delta * variance / self.reports) / self.blanket.share
+
+    def suspects(self, c: float, tilting: float, log_delta: float) -> Iterator[tuple[int, int]]:
+        """Yield the pairs that cheap bounds do not prove to have a delta of at most this."""
+        for first, second in screen(self.blanket, self.reports, c, tilting, log_delta):
+            for start in range(0, first.size, _PAIRS):
+                part = slice(start, start + _PAIRS)
+                own, other = first[part], second[part]
+                laws = self.blanket.laws(own, other, c)
+                open_ = np.flatnonzero(laws.values.max(axis=1) > 0.0)
+                if not open_.size:
+                    continue
+                laws = laws.subset(open_)
+                same = np.full(open_.size, tilting)
+                bounds, _ = normal_bound(laws, self.reports, same)
+                left = np.flatnonzero(~(bounds <= log_delta))
+                for place in left[np.argsort(-bounds[left])].tolist():
+                    yield int(own[open_[place]]), int(other[open_[place]])

@@ -1,0 +1,103 @@
+r"""Search over c and over pairs of rows; what is returned has been verified, whatever the path.
+
+Notes
+-----
+Neither search needs a proof of its own. `smallest_c` returns a c at which a proven upper bound of
+delta was at most the wanted one for every pair of rows, at this c or at a smaller one: delta, as
+the hockey-stick divergence of two fixed laws, falls with c. Steps follow the slope
+:math:`d \ln\delta / dc \approx -pn\lambda`, which is what a shift of the mean of the sum changes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from noutput.amplification.pairs import PairBound, Problem
+
+__all__ = ["Found", "largest_delta", "smallest_c"]
+
+_TOLERANCE = 5e-3  # of ln(delta); of epsilon it is 0.02% at delta = 1e-8
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value of c, and the pair of rows that needs it."""
+
+    c: float
+    bound: PairBound
+
+
+def smallest_c(problem: Problem, delta: float, highest: float) -> Found | None:
+    """Return about the smallest c whose delta is proven for all pairs, or None below `highest`."""
+    wanted = math.log(delta)
+    found = _solve(problem, problem.likely_worst(), wanted, 0.0, highest)
+    checked: set[tuple[int, int]] = set()
+    while found is not None:
+        worse = None
+        for pair in problem.suspects(found.c, found.bound.tilt, wanted):
+            if pair in checked or pair == (found.bound.first, found.bound.second):
+                continue
+            if problem.bound(*pair, found.c, wanted).log_delta > wanted:
+                worse = pair
+                break
+            checked.add(pair)  # stays proven where c grows
+        if worse is None:
+            return found
+        found = _solve(problem, worse, wanted, found.c, highest)
+    return None
+
+
+def _solve(
+    problem: Problem, pair: tuple[int, int], wanted: float, low: float, high: float
+) -> Found | None:
+    """Return a c above `low` and below `high` that is proven for one pair of rows, or None."""
+    best: Found | None = None
+    slope = problem.reports * problem.blanket.share
+    c = low if low > 0.0 else min(problem.guess(pair, wanted), high / 2.0)
+    for _ in range(_STEPS):
+        bound = problem.bound(*pair, c)
+        excess = bound.log_delta - wanted
+        if excess <= 0.0:
+            best, high = Found(c, bound), c
+            if excess >= -_TOLERANCE:
+                break
+        else:
+            low = c
+        if high - low <= 1e-6 * high:
+            break
+        c += (excess + 0.5 * _TOLERANCE) / (slope * bound.tilt)
+        if not low < c < high:
+            c = 0.5 * (low + high)
+    return best
+
+
+def largest_delta(problem: Problem, c: float) -> PairBound:
+    """Return the bound of the pair of rows with the largest upper bound of delta."""
+    worst = problem.bound(*problem.likely_worst(), c)
+    if worst.log_delta == -math.inf:
+        worst = problem.bound(*_locally_worst(problem, c), c)
+    if worst.log_delta == -math.inf:
+        return worst
+    for pair in problem.suspects(c, worst.tilt, worst.log_delta):
+        found = problem.bound(*pair, c, worst.log_delta)
+        if found.log_delta > worst.log_delta:
+            worst = found
+    return worst
+
+
+def _locally_worst(problem: Problem, c: float) -> tuple[int, int]:
+    """Return the pair of rows with the largest delta of a single report."""
+    rows = problem.blanket.rows
+    best, pair = -1.0, (0, 0)
+    for first, row in enumerate(rows):
+        deltas = np.maximum(row - (1.0 + c) * rows, 0.0).sum(axis=1)
+        second = int(deltas.argmax())
+        if deltas[second] > best:
+            best, pair = float(deltas[second]), (first, second)
+    return pair
