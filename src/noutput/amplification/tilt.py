@@ -15,7 +15,8 @@ bound :math:`E[S_+] \le M^n/(e\lambda)`.
 :math:`\ln M` is computed as ``log1p(sum q expm1(lambda z))``. With N + 2 terms, each within a few
 units of rounding u, its error is at most :math:`2(N + 8)\,u\,\sum q\,|e^{\lambda z} - 1| / M`, plus
 :math:`2u\,|\lambda z|\,q e^{\lambda z}/M` per term for the rounding of the exponents; n times that
-is added to the exponent.
+is added to the exponent. P(Z = 0) is what the other probabilities leave, so probabilities that are
+rounded themselves (by a share, or by the split on a lattice) are covered by the same terms.
 """
 
 from __future__ import annotations
@@ -83,5 +84,6 @@ def tilt(laws: Laws, tilts: Floats) -> Tilted:
     rest = laws.rest / moment
     mean = (weights * values).sum(axis=1)
     variance = (weights * (values - mean[:, None]) ** 2).sum(axis=1) + rest * mean**2
-    log_moment = np.log1p(excess.sum(axis=1)) * (1.0 - 4.0 * UNIT_ROUNDOFF) + rounding
+    log_moment = np.log1p(excess.sum(axis=1))
+    log_moment += rounding + 4.0 * UNIT_ROUNDOFF * np.abs(log_moment)
     return Tilted(tilts, log_moment, weights, rest, mean, variance)
