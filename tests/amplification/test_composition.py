@@ -31,11 +31,11 @@ def test_each_segment_counts_its_own_reports() -> None:
 def test_each_question_has_its_own_table() -> None:
     found = no.published_parts({"a": DUCHI, "b": WEAK}, reports={"a": 10**4, "b": 10**4})
     assert found.weakest == "a"
-    with pytest.raises(InvalidArgumentError, match="^mechanism must have one table per part"):
+    with pytest.raises(InvalidArgumentError, match=r"^mechanism must have one table per part"):
         no.published_parts({"a": DUCHI}, reports={"a": 10, "b": 10})
-    with pytest.raises(InvalidArgumentError, match="^reports must name"):
+    with pytest.raises(InvalidArgumentError, match=r"^reports must name"):
         no.published_parts(DUCHI, reports={})
-    with pytest.raises(InvalidArgumentError, match="^mechanisms must name"):
+    with pytest.raises(InvalidArgumentError, match=r"^mechanisms must name"):
         no.planned_questions({}, reports=10)
 
 
@@ -105,5 +105,5 @@ def test_few_rounds_add_up() -> None:
     assert math.fsum(part.delta for part in both.rounds) <= both.delta
     one = no.published_rounds(DUCHI, reports=[10**5])
     assert one.epsilon == pytest.approx(no.published_privacy(DUCHI, reports=10**5).epsilon)
-    with pytest.raises(InvalidArgumentError, match="^reports must have from 1 to"):
+    with pytest.raises(InvalidArgumentError, match=r"^reports must have from 1 to"):
         no.published_rounds(DUCHI, reports=[])

@@ -105,14 +105,14 @@ def test_a_result_as_a_document() -> None:
     ],
 )  # fmt: skip
 def test_bad_arguments_are_named(arguments: dict[str, float], name: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"^{name} must"):
+    with pytest.raises(InvalidArgumentError, match=rf"^{name} must"):
         no.published_privacy(DUCHI, **arguments)  # type: ignore[arg-type]  # on purpose
 
 
 def test_only_certified_tables_are_taken() -> None:
-    with pytest.raises(InvalidArgumentError, match="^mechanism must be a certified table"):
+    with pytest.raises(InvalidArgumentError, match=r"^mechanism must be a certified table"):
         no.published_privacy(no.mechanism("pm", 1.0), reports=10)  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(InvalidArgumentError, match="^epsilon must not be negative"):
+    with pytest.raises(InvalidArgumentError, match=r"^epsilon must not be negative"):
         no.published_delta(DUCHI, reports=10, epsilon=-0.1)
 
 
@@ -123,13 +123,13 @@ def test_reports_needed_are_enough_and_hardly_more() -> None:
         fewer = int(0.97 * found.reports)
         assert no.published_privacy(DUCHI, reports=fewer).epsilon > epsilon
     assert no.reports_needed(DUCHI, epsilon=2.0).reports == 1
-    with pytest.raises(InvalidArgumentError, match="^epsilon must be reached"):
+    with pytest.raises(InvalidArgumentError, match=r"^epsilon must be reached"):
         no.reports_needed(DUCHI, epsilon=1e-9)
 
 
 def test_the_largest_report_epsilon_keeps_to_the_published_one() -> None:
     def family(epsilon: float) -> AnswerMechanism:
-        likely = int(math.floor((1 << 32) * math.exp(epsilon) / (1.0 + math.exp(epsilon))))
+        likely = math.floor((1 << 32) * math.exp(epsilon) / (1.0 + math.exp(epsilon)))
         rest = (1 << 32) - likely
         return AnswerMechanism(epsilon * (1 + 1e-9), [[likely, rest], [rest, likely]])
 

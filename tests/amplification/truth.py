@@ -32,7 +32,7 @@ def random_table(rng: np.random.Generator, n_rows: int, n_outputs: int) -> Answe
 
 def add_report(law: Floats, row: Floats) -> Floats:
     """Return the law of the counts with one report more; the last output is not counted."""
-    result = law * row[-1]
+    result: Floats = law * row[-1]
     for output, chance in enumerate(row[:-1]):
         moved = np.moveaxis(law, output, 0)[:-1]
         np.moveaxis(result, output, 0)[1:] += chance * moved

@@ -80,12 +80,12 @@ class Problem:
 
         A window of about 15 standard deviations of the sum has a step of :math:`15 \sigma
         \sqrt n / G`; the split adds at most :math:`p\gamma/4` times its square to the variance
-        of a term, so :math:`G = 150 \sqrt{p\gamma n}` makes that at most 0.25%.
+        of a term, so :math:`G = 100 \sqrt{p\gamma n}` makes that at most 0.6%.
         """
         if self.lattice is not None:
             return self.lattice
         covered = self.blanket.gamma * self.blanket.share * self.reports
-        wanted = 150.0 * math.sqrt(covered)
+        wanted = 100.0 * math.sqrt(covered)
         return min(max(1 << math.ceil(math.log2(max(wanted, 1.0))), _SMALLEST), _LARGEST)
 
     def bound(self, first: int, second: int, c: float, enough: float = math.inf) -> PairBound:

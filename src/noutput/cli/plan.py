@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, show
-from noutput.cli import options
+from noutput.cli import options, published
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ class _Histogram(click.ParamType[list[float]]):
 @click.option("--epsilon", type=float, help="Privacy loss of one report.")
 @click.option("--people", type=int, help="How many people report.")
 @click.option("--error", type=float, help="Half the width of the 95% interval for the mean.")
+@click.option(
+    "--published-epsilon", type=float,
+    help="What published counts may reveal about one person; give --epsilon or --people with it.",
+)  # fmt: skip
+@published.delta
 @click.option("--lower", type=float, default=-1.0, show_default=True, help="Smallest value.")
 @click.option("--upper", type=float, default=1.0, show_default=True, help="Largest value.")
 @click.option(
@@ -48,6 +53,8 @@ def command(
     epsilon: float | None,
     people: int | None,
     error: float | None,
+    published_epsilon: float | None,
+    delta: float,
     lower: float,
     upper: float,
     prior: list[float] | None,
@@ -58,11 +65,26 @@ def command(
     """Predict the errors of a campaign before it starts.
 
     Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
-    --lower and --upper.
+    --lower and --upper. With --published-epsilon, give --epsilon or --people: the other is computed
+    so that whoever sees only published counts learns no more than that.
     """
     import noutput as no
     from noutput.planner import ready_plans
 
+    central = None
+    if published_epsilon is not None and error is None:
+        from noutput.planner.published import plan_published
+
+        epsilon, people, central = plan_published(
+            published_epsilon,
+            epsilon=epsilon,
+            people=people,
+            delta=delta,
+            n_outputs=outputs,
+            objective=objective,
+        )
+    elif published_epsilon is not None:
+        raise click.UsageError("--published-epsilon takes --epsilon or --people, not --error.")
     with delayed_progress("Designing") as progress:
         found = no.plan(
             epsilon=epsilon,
@@ -77,9 +99,13 @@ def command(
     others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=objective)
     if as_json:
         content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
+        if central is not None:
+            content["published"] = central.to_dict()
         click.echo(json.dumps(content, indent=2))
         return
     _show(found, prior)
+    if central is not None:
+        published.show_privacy(central)
     if len(others) > 1:
         _show_table(found, others)
 

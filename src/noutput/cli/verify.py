@@ -7,12 +7,16 @@ from pathlib import Path
 
 import click
 
+from noutput.cli import published
+
 __all__ = ["command"]
 
 
 @click.command(name="verify")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def command(file: Path) -> None:
+@click.option("--reports", type=int, help="Say what published counts of so many reports reveal.")
+@published.delta
+def command(file: Path, reports: int | None, delta: float) -> None:
     """Check in exact arithmetic that a table is as private as it claims.
 
     FILE is a table or a design. For a design, the proof of its lower bound is checked as well.
@@ -38,6 +42,8 @@ def command(file: Path) -> None:
         f"{mechanism.n_outputs} outputs, {len(mechanism.knots)} knots, "
         f"fingerprint {mechanism.fingerprint}"
     )
+    if reports is not None:
+        published.show_published(mechanism, reports, delta)
     if design is not None and design.bound is not None:
         from noutput.cli.quality import limited_variance
 
