@@ -11,10 +11,11 @@ whole standard deviation for large n.
 
 *Tilt.* The lattice law is tilted (`noutput.amplification.tilt`), so all errors below are relative.
 
-*Wrap-around.* The FFT computes the law of the sum modulo the size G. Mass inside the window of G
+*Wrap-around.* The FFT computes the law of the sum modulo the size G. Mass inside a window of G
 points around the mean is counted at least fully; mass outside contributes at most its probability
 times :math:`\max g = 1/(e\lambda)`. By Bernstein's inequality, applied to the tilted lattice law,
-that probability is at most :math:`2\exp(-x^2 / (2(n\sigma^2 + bx/3)))` for half a window x; it is 0
+that probability is at most :math:`2\exp(-x^2 / (2(n\sigma^2 + bx/3)))` for a distance x from the
+mean to the nearer end of the window; it is 0
 where n times the range fits into the window.
 
 *Rounding.* The forward FFT errs by at most :math:`\eta\sqrt G\,\|p\|_2` per frequency, with
@@ -38,28 +39,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.amplification.law import UNIT_ROUNDOFF, Laws
-from noutput.amplification.tilt import tilt
+from noutput.amplification.tilt import Tilted, tilt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noutput.amplification.law import Floats
 
-__all__ = ["LatticeBound", "lattice_bound", "split"]
+__all__ = ["LatticeBounds", "lattice_bounds", "split"]
 
 _NOTHING = 80.0
 _TAIL = 23.0  # ln of 1e10: what the window leaves out, relative to delta
 
 
-@dataclass(frozen=True)
-class LatticeBound:
-    """Upper bound of ln(delta), and the parts of delta that bound errors."""
+@dataclass(frozen=True, eq=False)
+class LatticeBounds:
+    """Upper bounds of ln(delta), one per pair, and the parts of delta that bound errors."""
 
-    log_delta: float
+    log_delta: Floats
     size: int
     step: float
-    wrap_around: float
-    rounding: float
+    wrap_around: Floats
+    rounding: Floats
 
 
 def split(values: Floats, step: float) -> tuple[NDArray[np.int64], Floats]:
@@ -73,79 +74,91 @@ def split(values: Floats, step: float) -> tuple[NDArray[np.int64], Floats]:
     return below.astype(np.int64), np.minimum(share, 1.0)
 
 
-def lattice_bound(laws: Laws, reports: int, tilts: Floats, size: int) -> LatticeBound:
-    """Return the bound for one pair of rows, on a lattice of `size` points."""
+def lattice_bounds(laws: Laws, reports: int, tilting: float, size: int) -> LatticeBounds:
+    """Return the bounds of some pairs of rows, on one lattice of `size` points, at one lambda."""
+    tilts = np.full(len(laws.values), tilting)
     places, on_lattice, step = _on_lattice(laws, reports, tilts, size)
     tilted = tilt(on_lattice, tilts)
-    weights, mean = tilted.weights[0], float(tilted.mean[0])
-    law = np.bincount(places % size, weights, minlength=size)
-    law[0] += float(tilted.rest[0])
+    law = _unrolled(places % size, tilted.weights, size)
+    law[:, 0] += tilted.rest
     sums = np.fft.irfft(_power(np.fft.rfft(law), reports), size)
 
-    tilting = float(tilts[0])
-    start, outside = _window(places, step, reports, size, mean, float(tilted.variance[0]))
+    start, outside = _window(places, step, reports, size, tilted)
     points = np.arange(max(start, 1), start + size)
-    gains = points * step * np.exp(-tilting * step * points)
-    central = float(np.maximum(sums[points % size], 0.0) @ gains) * (1.0 + 1e-9)
+    gains = np.zeros(size)
+    gains[points % size] = points * step * np.exp(-tilting * step * points)
+    central = np.maximum(sums, 0.0) @ gains * (1.0 + 1e-9)
 
-    spread = math.sqrt(float(law @ law))
-    rounding = _rounding(reports, size, spread, on_lattice, tilting) * math.sqrt(gains @ gains)
+    spread = np.sqrt((law**2).sum(axis=1))
+    rounding = _rounding(reports, size, spread, on_lattice, tilting) * np.linalg.norm(gains)
     largest = 1.0 / (math.e * tilting)
     wrapped = outside * largest
-    whole = min(central + rounding + wrapped, largest)
-    scale = reports * float(tilted.log_moment[0]) - math.log(reports * laws.share)
-    unit = math.exp(min(scale, 700.0))
-    return LatticeBound(scale + math.log(whole), size, step, wrapped * unit, rounding * unit)
+    whole = np.minimum(central + rounding + wrapped, largest)
+    scale = reports * tilted.log_moment - math.log(reports * laws.share)
+    unit = np.exp(np.minimum(scale, 700.0))
+    return LatticeBounds(scale + np.log(whole), size, step, wrapped * unit, rounding * unit)
 
 
 def _on_lattice(
     laws: Laws, reports: int, tilts: Floats, size: int
 ) -> tuple[NDArray[np.int64], Laws, float]:
-    """Choose the step, and split the law: places, law and step."""
-    values = laws.values[0]
-    tilted = tilt(laws, tilts)
+    """Choose the step, and split the laws: places, laws and step."""
+    values = laws.values
+    variance = float(tilt(laws, tilts).variance.max())
     reach = max(float(values.max()), 0.0) - min(float(values.min()), 0.0)
     linear = reach * _TAIL / 3.0
-    wide = linear + math.sqrt(linear**2 + 2.0 * _TAIL * reports * float(tilted.variance[0]))
+    wide = linear + math.sqrt(linear**2 + 2.0 * _TAIL * reports * variance)
     if reports * reach <= 2.0 * wide and 2 * reports + 2 < size // 2:
         step = reports * reach / (size - 2 * reports - 2)  # the whole range fits
     else:
         step = 2.0 * wide / size
     below, share = split(values, step)
-    places = np.concatenate([below, below + 1])
-    chances = np.concatenate([laws.probabilities * (1.0 - share), laws.probabilities * share])
-    return places, Laws(step * places[None, :], chances, laws.share), step
+    places = np.concatenate([below, below + 1], axis=1)
+    chances = laws.probabilities
+    both = np.concatenate([chances * (1.0 - share), chances * share], axis=1)
+    return places, Laws(step * places, both, laws.share), step
+
+
+def _unrolled(places: NDArray[np.int64], weights: Floats, size: int) -> Floats:
+    """Return one law per row, as an array of `size` probabilities."""
+    count = len(places)
+    flat = (places + size * np.arange(count)[:, None]).reshape(-1)
+    sums: Floats = np.bincount(flat, weights.reshape(-1), count * size).astype(np.float64)
+    return sums.reshape(count, size)
 
 
 def _power(transform: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
     """Return the n-th power by modulus and angle; what is below e^-80 becomes 0."""
     squared = transform.real**2 + transform.imag**2
-    large = np.flatnonzero(squared > math.exp(-2.0 * _NOTHING / exponent))
-    kept = transform[large]
+    large = squared > math.exp(-2.0 * _NOTHING / exponent)
     size = exponent * (0.5 * np.log(squared[large]))
     result = np.zeros_like(transform)
-    result[large] = np.exp(size + 1j * (exponent * np.angle(kept)))
+    result[large] = np.exp(size + 1j * (exponent * np.angle(transform[large])))
     return result
 
 
-def _rounding(reports: int, size: int, spread: float, laws: Laws, tilting: float) -> float:
-    """Return the bound of the 2-norm of the error of the law of the sum."""
+def _rounding(reports: int, size: int, spread: Floats, laws: Laws, tilting: float) -> Floats:
+    """Return bounds of the 2-norm of the error of the law of the sum."""
     levels = 32.0 * UNIT_ROUNDOFF * math.log2(size)
     exponents = float(np.abs(laws.values).max()) * tilting
-    atoms: float = UNIT_ROUNDOFF * (2.0 * laws.values.shape[1] + 24.0 + 2.0 * exponents)
+    atoms = UNIT_ROUNDOFF * (2.0 * laws.values.shape[1] + 24.0 + 2.0 * exponents)
     once = levels * math.sqrt(size) * spread + atoms
-    grown = reports * once * math.exp(min(reports * once, 300.0))  # then Chernoff is smaller
-    return grown + 16.0 * reports * UNIT_ROUNDOFF + levels
+    grown = reports * once * np.exp(np.minimum(reports * once, 300.0))  # then Chernoff is smaller
+    result: Floats = grown + 16.0 * reports * UNIT_ROUNDOFF + levels
+    return result
 
 
 def _window(
-    places: NDArray[np.int64], step: float, reports: int, size: int, mean: float, variance: float
-) -> tuple[int, float]:
-    """Return the first point of the window, and a bound of the probability of being outside."""
+    places: NDArray[np.int64], step: float, reports: int, size: int, tilted: Tilted
+) -> tuple[int, Floats]:
+    """Return the first point of the window, and bounds of the probability of being outside."""
     low, high = min(int(places.min()), 0), max(int(places.max()), 0)
     if reports * (high - low) < size:
-        return reports * low, 0.0
-    half = (size // 2 - 2) * step
-    reach = max(high * step - mean, mean - low * step)
-    outside = 2.0 * math.exp(-(half**2) / (2.0 * (reports * variance + reach * half / 3.0)))
-    return round(reports * mean / step) - size // 2, min(outside, 1.0)
+        return reports * low, np.zeros(len(places))
+    centers = reports * tilted.mean / step
+    start = round(0.5 * float(centers.min() + centers.max())) - size // 2
+    nearest = np.minimum(centers - start, start + size - centers) - 2.0
+    half = step * np.maximum(nearest, 0.0)
+    reach = np.maximum(high * step - tilted.mean, tilted.mean - low * step)
+    exponents = half**2 / (2.0 * (reports * tilted.variance + reach * half / 3.0))
+    return start, np.minimum(2.0 * np.exp(-exponents), 1.0)

@@ -106,16 +106,20 @@ class Blanket:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Laws of Z, one per pair of rows: values of shape (P, N), and one probability per output."""
+    """Laws of Z, one per pair of rows: values of shape (P, N).
+
+    Probabilities are one per output, the same for all pairs, or have the shape of the values.
+    """
 
     values: Floats
     probabilities: Floats
     share: float
 
     @property
-    def rest(self) -> float:
+    def rest(self) -> Floats:
         """P(Z = 0) apart from outputs whose value happens to be 0."""
-        return max(0.0, 1.0 - float(self.probabilities.sum()))
+        left: Floats = np.maximum(1.0 - self.probabilities.sum(axis=-1), 0.0)
+        return left
 
     def subset(self, places: NDArray[np.intp]) -> Laws:
         """Return some of the laws."""

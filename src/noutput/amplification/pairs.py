@@ -5,8 +5,8 @@ Notes
 A pair is skipped only where a proven upper bound of its delta is below the value that counts, so
 skipping is always safe. The bounds used are, from cheap to tight: products of matrices for all
 pairs (`noutput.amplification.screening`); the normal approximation with its error, for the
-remaining pairs together; and for each pair that still remains the smaller of that approximation
-at its own lambda and of the lattice.
+remaining pairs together; a lattice that they share, at the same lambda; and for each pair that
+still remains the smaller of both at its own lambda.
 
 A pair whose delta is below the wanted one at some c stays below it at every larger c, because the
 hockey-stick divergence falls with c: pairs are checked once, at the c of the worst pair so far.
@@ -20,21 +20,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.amplification.lattice import lattice_bound
+from noutput.amplification.lattice import lattice_bounds
 from noutput.amplification.normal import normal_bound
 from noutput.amplification.screening import screen
 from noutput.amplification.tilt import best_tilts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from noutput.amplification.law import Blanket
+    from numpy.typing import NDArray
+
+    from noutput.amplification.law import Blanket, Floats, Laws
 
 __all__ = ["PairBound", "Problem"]
 
-_PAIRS = 4096  # pairs per block of the normal approximation
+_NUMBERS = 1 << 18  # per block of pairs
+_FEW = 4  # pairs that are looked at one by one
 _ERROR_SHARE = 0.05  # of delta: with less the normal approximation is tight enough
-_COARSE = 4
 _SMALLEST, _LARGEST = 1 << 11, 1 << 16
 
 
@@ -88,11 +90,8 @@ class Problem:
         wanted = 100.0 * math.sqrt(covered)
         return min(max(1 << math.ceil(math.log2(max(wanted, 1.0))), _SMALLEST), _LARGEST)
 
-    def bound(self, first: int, second: int, c: float, enough: float = math.inf) -> PairBound:
-        """Return an upper bound of delta for one pair of rows: the smaller of both methods.
-
-        A coarse lattice may do where its ln(delta) is not above `enough`.
-        """
+    def bound(self, first: int, second: int, c: float) -> PairBound:
+        """Return an upper bound of delta for one pair of rows: the smaller of both methods."""
         laws = self.blanket.laws(np.array([first]), np.array([second]), c)
         if laws.values.max() <= 0.0:  # no output is more than 1 + c times as likely
             return PairBound(first, second, -math.inf, 1.0, 0, 0.0, {})
@@ -102,19 +101,14 @@ class Problem:
         log_delta = float(log_deltas[0])
         errors = {"normal": math.exp(min(log_delta, 0.0)) * float(shares[0])}
         best = PairBound(first, second, log_delta, tilting, 0, 0.0, errors)
-        if self.lattice is None and (shares[0] <= _ERROR_SHARE or log_delta <= enough < math.inf):
+        if self.lattice is None and shares[0] <= _ERROR_SHARE:
             return best
-        size = self.lattice_size()
-        if enough < math.inf and size > _COARSE * _SMALLEST and self.lattice is None:
-            found = lattice_bound(laws, self.reports, tilts, size // _COARSE)
-            if found.log_delta > enough:
-                found = lattice_bound(laws, self.reports, tilts, size)
-        else:
-            found = lattice_bound(laws, self.reports, tilts, size)
-        if self.lattice is None and found.log_delta >= log_delta:
+        found = lattice_bounds(laws, self.reports, tilting, self.lattice_size())
+        if self.lattice is None and found.log_delta[0] >= log_delta:
             return best
-        errors = {"wrap-around": found.wrap_around, "rounding": found.rounding}
-        return PairBound(first, second, found.log_delta, tilting, found.size, found.step, errors)
+        errors = {"wrap-around": float(found.wrap_around[0]), "rounding": float(found.rounding[0])}
+        log_delta = float(found.log_delta[0])
+        return PairBound(first, second, log_delta, tilting, found.size, found.step, errors)
 
     def likely_worst(self) -> tuple[int, int]:
         """Return the pair of rows with the largest variance at c = 0, a good first guess."""
@@ -132,18 +126,38 @@ class Problem:
         return math.sqrt(-2.0 * log_delta * variance / self.reports) / self.blanket.share
 
     def suspects(self, c: float, tilting: float, log_delta: float) -> Iterator[tuple[int, int]]:
-        """Yield the pairs that cheap bounds do not prove to have a delta of at most this."""
+        """Yield the pairs that no bound at this lambda proves to have a delta of at most this."""
+        size = self.lattice_size()
+
+        def by_normal_law(laws: Laws) -> Floats:
+            return normal_bound(laws, self.reports, np.full(len(laws.values), tilting))[0]
+
+        def by_lattice(laws: Laws) -> Floats:
+            return lattice_bounds(laws, self.reports, tilting, size).log_delta
+
         for first, second in screen(self.blanket, self.reports, c, tilting, log_delta):
-            for start in range(0, first.size, _PAIRS):
-                part = slice(start, start + _PAIRS)
-                own, other = first[part], second[part]
-                laws = self.blanket.laws(own, other, c)
-                open_ = np.flatnonzero(laws.values.max(axis=1) > 0.0)
-                if not open_.size:
-                    continue
-                laws = laws.subset(open_)
-                same = np.full(open_.size, tilting)
-                bounds, _ = normal_bound(laws, self.reports, same)
-                left = np.flatnonzero(~(bounds <= log_delta))
-                for place in left[np.argsort(-bounds[left])].tolist():
-                    yield int(own[open_[place]]), int(other[open_[place]])
+            pairs = np.stack([first, second], axis=1)
+            pairs = self._above(pairs, c, log_delta, by_normal_law, self.blanket.minima.size)
+            if len(pairs) > _FEW:
+                pairs = self._above(pairs, c, log_delta, by_lattice, size)
+            yield from map(tuple, pairs.tolist())
+
+    def _above(
+        self,
+        pairs: NDArray[np.intp],
+        c: float,
+        log_delta: float,
+        bounds: Callable[[Laws], Floats],
+        width: int,
+    ) -> NDArray[np.intp]:
+        """Return the pairs whose bound is above the given one; `width` numbers are made of each."""
+        left = [pairs[:0]]
+        chunk = max(_NUMBERS // width, 1)
+        for start in range(0, len(pairs), chunk):
+            part = pairs[start : start + chunk]
+            laws = self.blanket.laws(part[:, 0], part[:, 1], c)
+            some = np.flatnonzero(laws.values.max(axis=1) > 0.0)  # the others have delta 0
+            if some.size:
+                found = bounds(laws.subset(some))
+                left.append(part[some[~(found <= log_delta)]])
+        return np.concatenate(left)

@@ -48,7 +48,7 @@ def smallest_c(problem: Problem, delta: float, highest: float) -> Found | None:
         for pair in pairs:
             if pair in checked or pair == (found.bound.first, found.bound.second):
                 continue
-            if problem.bound(*pair, found.c, wanted).log_delta > wanted:
+            if problem.bound(*pair, found.c).log_delta > wanted:
                 worse = pair
                 break
             checked.add(pair)  # stays proven where c grows
@@ -90,7 +90,7 @@ def largest_delta(problem: Problem, c: float) -> PairBound:
     if worst.log_delta == -math.inf:
         return worst
     for pair in problem.suspects(c, worst.tilt, worst.log_delta):
-        found = problem.bound(*pair, c, worst.log_delta)
+        found = problem.bound(*pair, c)
         if found.log_delta > worst.log_delta:
             worst = found
     return worst

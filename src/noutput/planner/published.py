@@ -49,7 +49,7 @@ def plan_published(
     --------
     >>> epsilon, people, found = plan_published(0.05, people=1_000_000, objective="worst")
     >>> epsilon, people, found.epsilon <= 0.05
-    (4.25, 1000000, True)
+    (4.0, 1000000, True)
     """
     wanted = _checks.positive("published_epsilon", published_epsilon)
 
