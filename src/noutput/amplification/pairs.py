@@ -127,7 +127,7 @@ class Problem:
 
     def suspects(self, c: float, tilting: float, log_delta: float) -> Iterator[tuple[int, int]]:
         """Yield the pairs that no bound at this lambda proves to have a delta of at most this."""
-        size = self.lattice_size()
+        size = max(self.lattice_size() // 2, _SMALLEST)  # coarse is enough for most
 
         def by_normal_law(laws: Laws) -> Floats:
             return normal_bound(laws, self.reports, np.full(len(laws.values), tilting))[0]

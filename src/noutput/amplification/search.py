@@ -4,8 +4,9 @@ Notes
 -----
 Neither search needs a proof of its own. `smallest_c` returns a c at which a proven upper bound of
 delta was at most the wanted one for every pair of rows, at this c or at a smaller one: delta, as
-the hockey-stick divergence of two fixed laws, falls with c. Steps follow the slope
-:math:`d \ln\delta / dc \approx -pn\lambda`, which is what a shift of the mean of the sum changes.
+the hockey-stick divergence of two fixed laws, falls with c. The first step follows the slope
+:math:`d \ln\delta / dc \approx -pn\lambda` of a shift of the mean, further ones the last two
+points.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ __all__ = ["Found", "largest_delta", "smallest_c"]
 
 _TOLERANCE = 5e-3  # of ln(delta); of epsilon it is 0.02% at delta = 1e-8
 _STEPS = 100
-_MANY, _GIVEN = 8, 2e-3
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,16 @@ def smallest_c(problem: Problem, delta: float, highest: float) -> Found | None:
     """Return about the smallest c whose delta is proven for all pairs, or None below `highest`."""
     wanted = math.log(delta)
     found = _solve(problem, problem.likely_worst(), wanted, 0.0, highest)
-    checked: set[tuple[int, int]] = set()
-    while found is not None:
-        worse = None
-        pairs = list(problem.suspects(found.c, found.bound.tilt, wanted))
-        if len(pairs) > _MANY:  # a slightly larger c, proven as well, settles most of them
-            found = Found(found.c * (1.0 + _GIVEN), found.bound)
-            pairs = list(problem.suspects(found.c, found.bound.tilt, wanted))
-        for pair in pairs:
-            if pair in checked or pair == (found.bound.first, found.bound.second):
-                continue
-            if problem.bound(*pair, found.c).log_delta > wanted:
-                worse = pair
-                break
-            checked.add(pair)  # stays proven where c grows
-        if worse is None:
-            return found
-        found = _solve(problem, worse, wanted, found.c, highest)
-    return None
+    if found is None:
+        return None
+    first = found.bound.first, found.bound.second
+    for pair in problem.suspects(found.c, found.bound.tilt, wanted):
+        # every other pair is proven at this c, and stays so where c grows
+        if pair != first and problem.bound(*pair, found.c).log_delta > wanted:
+            found = _solve(problem, pair, wanted, found.c, highest)
+            if found is None:
+                return None
+    return found
 
 
 def _solve(
@@ -63,7 +55,7 @@ def _solve(
 ) -> Found | None:
     """Return a c above `low` and below `high` that is proven for one pair of rows, or None."""
     best: Found | None = None
-    slope = problem.reports * problem.blanket.share
+    previous: tuple[float, float] | None = None
     c = low if low > 0.0 else min(problem.guess(pair, wanted), high / 2.0)
     for _ in range(_STEPS):
         bound = problem.bound(*pair, c)
@@ -76,7 +68,11 @@ def _solve(
             low = c
         if high - low <= 1e-6 * high:
             break
-        c += (excess + 0.5 * _TOLERANCE) / (slope * bound.tilt)
+        slope = -problem.reports * problem.blanket.share * bound.tilt
+        if previous is not None and (previous[1] - excess) * (previous[0] - c) < 0.0:
+            slope = (previous[1] - excess) / (previous[0] - c)
+        previous = c, excess
+        c -= (excess + 0.5 * _TOLERANCE) / slope
         if not low < c < high:
             c = 0.5 * (low + high)
     return best
