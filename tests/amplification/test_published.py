@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import noutput as no
+from noutput.amplification.lattice import lattice_bounds
+from noutput.amplification.law import Laws
+from noutput.amplification.normal import normal_bound
 from noutput.amplification.result import round_up
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.answers import AnswerMechanism
@@ -142,3 +145,32 @@ def test_the_largest_report_epsilon_keeps_to_the_published_one() -> None:
     assert above.epsilon > 0.1
     none = no.largest_report_epsilon(family, choices, published_epsilon=1e-6, reports=100)
     assert none is None
+
+
+EXTREMES = [(1e-6, 10**11, 0.9), (8.0, 16, 1e-300), (20.0, 10**6, 1e-20), (0.1, 10**10, 1e-300)]
+
+
+@pytest.mark.parametrize(("spread", "reports", "delta"), EXTREMES)
+def test_extreme_tables_numbers_and_deltas_give_sound_results(
+    spread: float, reports: int, delta: float
+) -> None:
+    """No overflow, and what is found for a delta keeps to it."""
+    rng = np.random.default_rng(8)
+    rows = np.exp(spread * np.round(rng.random((5, 8))))
+    weights = np.maximum(np.floor(rows / rows.sum(axis=1, keepdims=True) * 2**32), 1)
+    weights = weights.astype(np.int64)
+    weights[np.arange(5), weights.argmax(axis=1)] += 2**32 - weights.sum(axis=1)
+    table = AnswerMechanism(23.0, weights)
+    found = no.published_privacy(table, reports=reports, delta=delta)
+    assert 0.0 < found.epsilon <= table.privacy_loss()
+    back = no.published_delta(table, reports=reports, epsilon=found.epsilon)
+    assert back.delta <= delta * (1.0 + 1e-9)
+
+
+def test_a_bound_that_overflows_is_infinite() -> None:
+    laws = Laws(np.array([[900.0, -900.0], [1.0, -1.5]]), np.array([0.1, 0.2]), 1.0)
+    for found in (
+        normal_bound(laws, 10, np.array([1.0, 1.0]))[0],
+        lattice_bounds(laws, 10, 1.0, 256).log_delta,
+    ):
+        assert found[0] == math.inf

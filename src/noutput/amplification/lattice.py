@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.amplification.law import UNIT_ROUNDOFF, Laws
+from noutput.amplification.law import UNDERFLOW, UNIT_ROUNDOFF, Laws
 from noutput.amplification.tilt import Tilted, tilt
 
 if TYPE_CHECKING:
@@ -75,10 +75,21 @@ def split(values: Floats, step: float) -> tuple[NDArray[np.int64], Floats]:
 
 
 def lattice_bounds(laws: Laws, reports: int, tilting: float, size: int) -> LatticeBounds:
-    """Return the bounds of some pairs of rows, on one lattice of `size` points, at one lambda."""
+    """Return the bounds of some pairs of rows, on one lattice of `size` points, at one lambda.
+
+    Where numbers overflow, the bounds are infinite.
+    """
+    with np.errstate(all="ignore"):
+        return _bounds(laws, reports, tilting, size)
+
+
+def _bounds(laws: Laws, reports: int, tilting: float, size: int) -> LatticeBounds:
     tilts = np.full(len(laws.values), tilting)
     places, on_lattice, step = _on_lattice(laws, reports, tilts, size)
     tilted = tilt(on_lattice, tilts)
+    if not (np.isfinite(tilted.log_moment).all() and np.isfinite(tilted.variance).all()):
+        nothing = np.full(len(tilts), np.inf)
+        return LatticeBounds(nothing, size, step, nothing, nothing)
     law = _unrolled(places % size, tilted.weights, size)
     law[:, 0] += tilted.rest
     sums = np.fft.irfft(_power(np.fft.rfft(law), reports), size)
@@ -93,10 +104,12 @@ def lattice_bounds(laws: Laws, reports: int, tilting: float, size: int) -> Latti
     rounding = _rounding(reports, size, spread, on_lattice, tilting) * np.linalg.norm(gains)
     largest = 1.0 / (math.e * tilting)
     wrapped = outside * largest
-    whole = np.minimum(central + rounding + wrapped, largest)
+    whole = np.minimum(central + rounding + wrapped + UNDERFLOW * largest, largest)
     scale = reports * tilted.log_moment - math.log(reports * laws.share)
     unit = np.exp(np.minimum(scale, 700.0))
-    return LatticeBounds(scale + np.log(whole), size, step, wrapped * unit, rounding * unit)
+    found = scale + np.log(whole)
+    log_delta = np.where(np.isnan(found), np.inf, found)
+    return LatticeBounds(log_delta, size, step, wrapped * unit, rounding * unit)
 
 
 def _on_lattice(
@@ -144,7 +157,7 @@ def _rounding(reports: int, size: int, spread: Floats, laws: Laws, tilting: floa
     atoms = UNIT_ROUNDOFF * (2.0 * laws.values.shape[1] + 24.0 + 2.0 * exponents)
     once = levels * math.sqrt(size) * spread + atoms
     grown = reports * once * np.exp(np.minimum(reports * once, 300.0))  # then Chernoff is smaller
-    result: Floats = grown + 16.0 * reports * UNIT_ROUNDOFF + levels
+    result: Floats = grown + 16.0 * reports * UNIT_ROUNDOFF + levels + math.exp(1.0 - _NOTHING)
     return result
 
 

@@ -59,9 +59,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-__all__ = ["UNIT_ROUNDOFF", "Blanket", "Laws", "column_minima"]
+__all__ = ["UNDERFLOW", "UNIT_ROUNDOFF", "Blanket", "Laws", "column_minima"]
 
 UNIT_ROUNDOFF = 2.0**-53
+UNDERFLOW = 1e-250  # relative; more than anything that underflows to 0 can add up to
 
 
 def column_minima(weights: Rows) -> Rows:

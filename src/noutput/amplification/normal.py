@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.amplification.law import UNIT_ROUNDOFF, Laws
+from noutput.amplification.law import UNDERFLOW, UNIT_ROUNDOFF, Laws
 from noutput.amplification.tilt import tilt
 
 if TYPE_CHECKING:
@@ -47,7 +47,17 @@ def chernoff_factor(tilts: Floats) -> Floats:
 
 
 def normal_bound(laws: Laws, reports: int, tilts: Floats) -> tuple[Floats, Floats]:
-    """Return ln(delta) per pair as an upper bound, and the share of it that bounds errors."""
+    """Return ln(delta) per pair as an upper bound, and the share of it that bounds errors.
+
+    Where numbers overflow, at a lambda that suits other pairs, the bound is infinite.
+    """
+    with np.errstate(all="ignore"):
+        log_delta, share = _bound(laws, reports, tilts)
+    known = ~(np.isnan(log_delta) | np.isnan(share))
+    return np.where(known, log_delta, np.inf), np.where(known, share, 1.0)
+
+
+def _bound(laws: Laws, reports: int, tilts: Floats) -> tuple[Floats, Floats]:
     tilted = tilt(laws, tilts)
     spread = np.sqrt(reports * tilted.variance)
     shift = reports * tilted.mean
@@ -59,12 +69,11 @@ def normal_bound(laws: Laws, reports: int, tilts: Floats) -> tuple[Floats, Float
     central = np.where(beyond < -_FAR, largest, central * share_above)
     apart = np.abs(laws.values - tilted.mean[:, None]) ** 3
     third = (tilted.weights * apart).sum(axis=1) + tilted.rest * np.abs(tilted.mean) ** 3
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = _BERRY_ESSEEN * third / (tilted.variance**1.5 * math.sqrt(reports))
+    distance = _BERRY_ESSEEN * third / (tilted.variance**1.5 * math.sqrt(reports))
     error = 2.0 * np.minimum(np.nan_to_num(distance, nan=1.0), 1.0) * largest
     slack = 32.0 * (laws.values.shape[1] + 8) * UNIT_ROUNDOFF * math.sqrt(reports)
     error += (1e-9 + slack * (1.0 + np.abs(beyond))) * central
-    whole = np.minimum(central + error, largest)
+    whole = np.minimum(central + error + UNDERFLOW * largest, largest)
     log_delta = reports * tilted.log_moment + np.log(whole) - math.log(reports * laws.share)
     return log_delta, np.minimum(error / whole, 1.0)
 

@@ -55,6 +55,7 @@ def _solve(
 ) -> Found | None:
     """Return a c above `low` and below `high` that is proven for one pair of rows, or None."""
     best: Found | None = None
+    nothing = 1e-9 * high
     previous: tuple[float, float] | None = None
     c = low if low > 0.0 else min(problem.guess(pair, wanted), high / 2.0)
     for _ in range(_STEPS):
@@ -66,7 +67,7 @@ def _solve(
                 break
         else:
             low = c
-        if high - low <= 1e-6 * high:
+        if high - low <= 1e-6 * high or high <= nothing:
             break
         slope = -problem.reports * problem.blanket.share * bound.tilt
         if previous is not None and (previous[1] - excess) * (previous[0] - c) < 0.0:
