@@ -26,7 +26,7 @@ from noutput.amplification.screening import screen
 from noutput.amplification.tilt import best_tilts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["PairBound", "Problem"]
 
 _NUMBERS = 1 << 18  # per block of pairs
+_BLOCK = 1 << 14  # pairs between two looks at how many are left
 _FEW = 4  # pairs that are looked at one by one
 _ERROR_SHARE = 0.05  # of delta: with less the normal approximation is tight enough
 _SMALLEST, _LARGEST = 1 << 11, 1 << 16
@@ -125,22 +126,37 @@ class Problem:
         variance = float(laws.values[0] ** 2 @ laws.probabilities)
         return math.sqrt(-2.0 * log_delta * variance / self.reports) / self.blanket.share
 
-    def suspects(self, c: float, tilting: float, log_delta: float) -> Iterator[tuple[int, int]]:
-        """Yield the pairs that no bound at this lambda proves to have a delta of at most this."""
-        size = max(self.lattice_size() // 2, _SMALLEST)  # coarse is enough for most
+    def unproven(
+        self, c: float, tilting: float, log_delta: float, most: int
+    ) -> NDArray[np.intp] | None:
+        """Return the pairs that no cheap bound proves; None where there are more than `most`."""
 
         def by_normal_law(laws: Laws) -> Floats:
             return normal_bound(laws, self.reports, np.full(len(laws.values), tilting))[0]
 
+        left = [np.empty((0, 2), np.intp)]
+        width = self.blanket.minima.size
+        for first, second in screen(self.blanket, self.reports, c, tilting, log_delta):
+            pairs = np.stack([first, second], axis=1)
+            for start in range(0, len(pairs), _BLOCK):
+                part = pairs[start : start + _BLOCK]
+                left.append(self._above(part, c, log_delta, by_normal_law, width))
+                if sum(map(len, left)) > most:
+                    return None
+        return np.concatenate(left)
+
+    def suspects(
+        self, pairs: NDArray[np.intp], c: float, tilting: float, log_delta: float
+    ) -> list[tuple[int, int]]:
+        """Return those of the pairs that a lattice for all of them does not prove either."""
+        size = max(self.lattice_size() // 2, _SMALLEST)  # coarse is enough for most
+
         def by_lattice(laws: Laws) -> Floats:
             return lattice_bounds(laws, self.reports, tilting, size).log_delta
 
-        for first, second in screen(self.blanket, self.reports, c, tilting, log_delta):
-            pairs = np.stack([first, second], axis=1)
-            pairs = self._above(pairs, c, log_delta, by_normal_law, self.blanket.minima.size)
-            if len(pairs) > _FEW:
-                pairs = self._above(pairs, c, log_delta, by_lattice, size)
-            yield from map(tuple, pairs.tolist())
+        if len(pairs) > _FEW:
+            pairs = self._above(pairs, c, log_delta, by_lattice, size)
+        return [(int(first), int(second)) for first, second in pairs]
 
     def _above(
         self,
