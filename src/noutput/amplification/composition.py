@@ -68,6 +68,14 @@ class PublishedParts:
     ----------
     parts : dict of PublishedPrivacy
         By name. A person has the guarantee of their own part.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.design(1.0, 16, "worst")
+    >>> found = no.published_parts(m, reports={"ios": 100_000, "other": 12})
+    >>> found.weakest, found.unprotected, round(found.epsilon, 3), found.delta
+    ('other', ('other',), 1.0, 1e-08)
     """
 
     parts: dict[str, PublishedPrivacy]
@@ -112,6 +120,13 @@ class PublishedRounds:
     rounds : tuple of PublishedPrivacy
     rule : str
         ``"sum"`` or ``"optimal"``: which theorem gave the smaller epsilon.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> found = no.published_rounds(no.design(1.0, 16, "worst"), reports=[100_000, 50_000])
+    >>> found.rule, found.epsilon < 0.05, found.delta
+    ('sum', True, 1e-08)
     """
 
     epsilon: float

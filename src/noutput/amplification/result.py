@@ -67,6 +67,8 @@ class PublishedPrivacy:
     Who sees the single reports, as the operator of the collector does, ... epsilon 1 ...
     >>> print(found.for_readers)
     Who sees only the published counts ... epsilon 0.00496 ... 1e-08, ... 999,999 others ...
+    >>> found.to_dict()["reports"]
+    1000000
     """
 
     epsilon: float
