@@ -34,6 +34,7 @@ _NOTES = {
     "campaign": "what a device needs",
     "estimate": "mean, variance, distribution, intervals",
     "tally": "counts of reports",
+    "amplification": "privacy of published counts",
     "mechanisms": "tables, certificate, samplers",
     "interval": "bounds in the user's units",
     "errors": "one tree of exceptions",

@@ -9,6 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from noutput.amplification.composition import (
+        PublishedParts,
+        PublishedRounds,
+        planned_questions,
+        published_parts,
+        published_rounds,
+    )
+    from noutput.amplification.inverse import largest_report_epsilon, reports_needed
+    from noutput.amplification.published import published_delta, published_privacy
+    from noutput.amplification.result import PublishedPrivacy
     from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.design import design
     from noutput.designs.result import Design
@@ -62,6 +72,9 @@ __all__ = [
     "Number",
     "Plan",
     "PrivacyError",
+    "PublishedParts",
+    "PublishedPrivacy",
+    "PublishedRounds",
     "Question",
     "Scale",
     "Summary",
@@ -79,8 +92,15 @@ __all__ = [
     "estimate_means",
     "estimate_variance",
     "goodness_of_fit",
+    "largest_report_epsilon",
     "mechanism",
     "plan",
+    "planned_questions",
+    "published_delta",
+    "published_parts",
+    "published_privacy",
+    "published_rounds",
+    "reports_needed",
     "summarize",
     "wasserstein",
 ]
@@ -88,6 +108,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "PublishedParts": "noutput.amplification.composition",
+    "PublishedPrivacy": "noutput.amplification.result",
+    "PublishedRounds": "noutput.amplification.composition",
+    "largest_report_epsilon": "noutput.amplification.inverse",
+    "planned_questions": "noutput.amplification.composition",
+    "published_delta": "noutput.amplification.published",
+    "published_parts": "noutput.amplification.composition",
+    "published_privacy": "noutput.amplification.published",
+    "published_rounds": "noutput.amplification.composition",
+    "reports_needed": "noutput.amplification.inverse",
     "YesNo": "noutput.questions",
     "Scale": "noutput.questions",
     "Question": "noutput.questions",

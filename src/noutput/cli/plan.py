@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, show
-from noutput.cli import asked, options
+from noutput.cli import asked, options, published
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ class _Histogram(click.ParamType[list[float]]):
     "--shares-within", type=float, metavar="SHARE",
     help="Half the width of the interval for the share of any answer, such as 0.02.",
 )  # fmt: skip
+@click.option(
+    "--published-epsilon", type=float,
+    help="What published counts may reveal about one person; give --epsilon or --people with it.",
+)  # fmt: skip
+@published.delta
 @click.option("--lower", type=float, help="Smallest number [default: -1].")
 @click.option("--upper", type=float, help="Largest number [default: 1].")
 @asked.question
@@ -59,6 +64,8 @@ def command(
     people: int | None,
     error: float | None,
     shares_within: float | None,
+    published_epsilon: float | None,
+    delta: float,
     lower: float | None,
     upper: float | None,
     answers: tuple[str, ...] | None,
@@ -75,7 +82,8 @@ def command(
 
     Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
     --lower and --upper. Of answers (--answers, --choice or --yes-no), --shares-within takes the
-    place of --error, which is that of the mean score.
+    place of --error, which is that of the mean score. With --published-epsilon, give --epsilon or --people: the other is computed
+    so that whoever sees only published counts learns no more than that.
     """
     import noutput as no
     from noutput.planner import ready_plans
@@ -85,6 +93,23 @@ def command(
     )
     if not isinstance(question, no.Number) and (lower, upper) != (None, None):
         raise click.UsageError("--lower and --upper are for numbers, not for answers.")
+    central = None
+    if published_epsilon is not None and error is None and shares_within is None:
+        from noutput.planner.published import plan_published
+
+        epsilon, people, central = plan_published(
+            published_epsilon,
+            epsilon=epsilon,
+            people=people,
+            delta=delta,
+            n_outputs=outputs,
+            objective=objective,
+            question=question,
+        )
+    elif published_epsilon is not None:
+        raise click.UsageError(
+            "--published-epsilon takes --epsilon or --people, not --error or --shares-within."
+        )
     with delayed_progress("Designing") as progress:
         found = no.plan(
             epsilon=epsilon,
@@ -102,17 +127,26 @@ def command(
         from noutput.cli import answer_plan
 
         if as_json:
-            click.echo(json.dumps(answer_plan.facts(found), indent=2))
-        else:
-            answer_plan.show_answer_plan(found, assumed=prior is not None)
+            facts = answer_plan.facts(found)
+            if central is not None:
+                facts["published"] = central.to_dict()
+            click.echo(json.dumps(facts, indent=2))
+            return
+        answer_plan.show_answer_plan(found, assumed=prior is not None)
+        if central is not None:
+            published.show_privacy(central)
         return
     goal = objective or "balanced"
     others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
     if as_json:
         content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
+        if central is not None:
+            content["published"] = central.to_dict()
         click.echo(json.dumps(content, indent=2))
         return
     _show(found, prior)
+    if central is not None:
+        published.show_privacy(central)
     if len(others) > 1:
         _show_table(found, others)
 

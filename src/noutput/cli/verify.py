@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli import published
+
 if TYPE_CHECKING:
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.table import TableMechanism
@@ -17,7 +19,9 @@ __all__ = ["command"]
 
 @click.command(name="verify")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def command(file: Path) -> None:
+@click.option("--reports", type=int, help="Say what published counts of so many reports reveal.")
+@published.delta
+def command(file: Path, reports: int | None, delta: float) -> None:
     """Check in exact arithmetic that a table is as private as it claims.
 
     FILE is a table or a design, for numbers or for answers. For a design, the proof of its lower
@@ -55,6 +59,8 @@ def command(file: Path) -> None:
             f"Proven: no unbiased mechanism with this epsilon has {limited_variance(design)} below "
             f"{design.bound.value!r}; this table has {design.value!r}, {design.gap:.3%} more."
         )
+    if reports is not None:
+        published.show_published(mechanism, reports, delta)
 
 
 def _rows(mechanism: TableMechanism | AnswerMechanism) -> str:
