@@ -18,7 +18,7 @@ from noutput.cli.demo import command
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("demo") / "demo.png"
-    done = CliRunner().invoke(command, ["--plot", str(path)])
+    done = CliRunner().invoke(command, ["--people", "20000", "--plot", str(path)])
     assert done.exit_code == 0, done.output
     assert path.read_bytes().startswith(b"\x89PNG")
     return done.output
@@ -44,6 +44,14 @@ def test_the_distribution_is_drawn(text: str) -> None:
     for column in (-1, -2):
         assert sum(float(bar.split()[column][:-1]) for bar in bars) == pytest.approx(100, abs=1)
     assert "Wasserstein distance" in text
+
+
+def test_every_kind_of_question_is_shown(text: str) -> None:
+    for label, truth in (("4", 36.0), ("Train or bus", 45.0), ("yes", 18.0)):
+        (line,) = (line for line in text.splitlines() if line.startswith(f"  {label} "))
+        true, estimate = (float(word[:-1]) for word in line.removeprefix(f"  {label}").split()[:2])
+        assert true == pytest.approx(truth, abs=1.5)
+        assert estimate == pytest.approx(truth, abs=12.0)
 
 
 def test_lines_fit_a_terminal(text: str) -> None:

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noutput.collector.demonstration import Demonstration
-    from noutput.estimate.summary import Summary
+    from noutput.collector.simulation import Population
+    from noutput.estimate.summary import AnswerSummary, Summary
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["command"]
 
-_PEOPLE = 20_000
-_LONGEST = 180.0
+_PEOPLE = 40_000
+_FEWEST = 2  # reports that say anything
 _RATE = 25  # people who report per second, before the demo starts and while it is watched
 
 
@@ -57,66 +58,75 @@ def command(
 ) -> None:
     """Run a campaign with simulated people on this machine, and show its dashboard.
 
-    The people are asked for their commute. A real collector is started, with its database in a
-    temporary folder. The people are simulated from a seed; their reports are drawn with secure
-    randomness and sent over HTTP. Everything is deleted when the demo ends.
+    Each is asked one of four questions about the way to work, drawn at random: a number, a scale,
+    a choice and yes/no. A real collector is started, with its database in a temporary folder. The
+    people are simulated from a seed; their reports are drawn with secure randomness and sent over
+    HTTP. Everything is deleted when the demo ends.
     """
     import numpy as np
 
     import noutput as no
-    from noutput.collector.demonstration import demonstrate
-    from noutput.estimate.summary import summarize
+    from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
 
     check_target(plot_path, PLOT_ENDINGS)
     rng = np.random.default_rng(seed)
-    minutes = no.Interval(0, _LONGEST)
-    truth = np.clip(rng.lognormal(3.3, 0.65, people), minutes.lower, minutes.upper)
+    everybody = commuters(people, rng)
+    truth = np.asarray(everybody.values["minutes"], float)
     with delayed_progress("Designing") as progress:
-        mechanism = no.design(epsilon, progress=progress).mechanism
+        designs = [no.design(epsilon, question=each, progress=progress) for each in QUESTIONS]
+    mechanism = designs[0].mechanism
+    tables = [each.mechanism.plain for each in designs]
     with (
         _ended_by_signals(),
         tempfile.TemporaryDirectory(prefix="noutput-demo-") as folder,
-        demonstrate(Path(folder), mechanism, minutes, port, people / _RATE) as show_case,
+        demonstrate(Path(folder), tables, port, people / _RATE) as show_case,
     ):
-        _collect(show_case, truth)
-        asked = no.Number(0, _LONGEST, "minutes")
-        found = summarize(mechanism, show_case.tally(), asked)
+        _collect(show_case, everybody)
         click.echo(
             f"Each report satisfies {epsilon:g}-local differential privacy: "
-            f"{mechanism.n_outputs} possible reports, {bits(mechanism.bits)} each.\n"
+            f"{mechanism.n_outputs} possible reports on minutes, {bits(mechanism.bits)} each.\n"
         )
         _show_report(mechanism, float(truth[0]))
-        _show_figures(found, truth)
-        _show_distribution(found, truth)
-        if plot_path:
-            from noutput.cli.distribution_figure import draw_distributions
+        for design, tally in zip(designs, show_case.tallies(), strict=True):
+            if tally.total < _FEWEST:
+                click.echo(f"\n{design.question.text} Too few reports for an estimate.")
+                continue
+            found = no.summarize(design, tally)
+            if isinstance(found, no.AnswerSummary):
+                _show_answers(found, everybody.values[found.question.name])
+                continue
+            _show_figures(found, truth)
+            _show_distribution(found, truth)
+            if plot_path:
+                from noutput.cli.distribution_figure import draw_distributions
 
-            draw_distributions({"minutes": found.distribution}, plot_path, {"minutes": truth})
-            click.echo(f"\nFigure saved in {plot_path}")
+                draw_distributions({"minutes": found.distribution}, plot_path, {"minutes": truth})
+                click.echo(f"\nFigure saved in {plot_path}")
         if sys.stdout.isatty() if serve is None else serve:
             _serve(show_case, rng)
         else:
             click.echo("\nnoutput demo --serve keeps the live dashboard open.")
 
 
-def _collect(show_case: Demonstration, truth: NDArray[np.float64]) -> None:
+def _collect(show_case: Demonstration, everybody: Population) -> None:
     from noutput.collector.dashboard.words import duration
 
     click.echo(
-        f"A collector runs at {show_case.url}. {len(truth):,} simulated people are asked\n"
-        "how many minutes they commute (0 to 180), and send their reports, which are noted as if\n"
-        f"they had come in over the last {duration(len(truth) / _RATE)}."
+        f"A collector runs at {show_case.url}. {len(everybody):,} simulated people are asked\n"
+        "one question each about their way to work: how many minutes it took (0 to 180), how many\n"
+        "stars they give it, how they went, or whether they were late. Their reports are noted as\n"
+        f"if they had come in over the last {duration(len(everybody) / _RATE)}."
     )
     start = time.perf_counter()
     with delayed_progress("Reporting") as progress:
-        for sent in show_case.arrive(truth):
-            progress(sent / len(truth))
+        for sent in show_case.arrive(everybody):
+            progress(sent / len(everybody))
     click.echo(f"{sent:,} reports were counted in {time.perf_counter() - start:.1f} s.")
 
 
 def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
     """Let a few more people report every second until Ctrl-C."""
-    import numpy as np
+    from noutput.collector.demonstration import commuters
 
     click.echo(
         f"\nThe live dashboard is at {show_case.page}\n"
@@ -124,8 +134,7 @@ def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
     )
     try:
         while True:
-            more = np.clip(rng.lognormal(3.3, 0.65, _RATE), 0.0, _LONGEST)
-            for _ in show_case.send(more):
+            for _ in show_case.send(commuters(_RATE, rng)):
                 time.sleep(1.0)
     except KeyboardInterrupt:
         click.echo("\nThe demo has ended, and its database is gone.")
@@ -146,7 +155,9 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _show_report(mechanism: TableMechanism, truth: float) -> None:
     """Show what a report of the first person could be; nobody knows which it was."""
-    unit = truth / (_LONGEST / 2.0) - 1.0
+    from noutput.collector.demonstration import LONGEST
+
+    unit = truth / (LONGEST / 2.0) - 1.0
     report = mechanism.privatize(unit)
     chances = mechanism.probabilities([-1.0, 0.0, 1.0])[:, report]
     click.echo(
@@ -175,13 +186,14 @@ def _show_distribution(found: Summary, truth: NDArray[np.float64]) -> None:
     import numpy as np
 
     import noutput as no
+    from noutput.collector.demonstration import LONGEST
 
-    edges = round_edges(0.0, _LONGEST)
+    edges = round_edges(0.0, LONGEST)
     shares = np.diff(np.asarray(found.distribution.cdf(edges))).tolist()
     true = (np.histogram(truth, edges)[0] / truth.size).tolist()
     click.echo(draw_bars(edges, shares, true))
     bins = found.distribution.bins
-    exact = np.histogram(truth, bins, (0.0, _LONGEST))[0] / truth.size
+    exact = np.histogram(truth, bins, (0.0, LONGEST))[0] / truth.size
     bounds = found.distribution.bounds
     distance = float(no.wasserstein(found.distribution.probabilities, exact, bounds))
     click.echo(
@@ -190,3 +202,14 @@ def _show_distribution(found: Summary, truth: NDArray[np.float64]) -> None:
             f"The Wasserstein distance of the two is {show(distance)} minutes."
         )
     )
+
+
+def _show_answers(found: AnswerSummary, truth: NDArray[np.float64] | list[str]) -> None:
+    """Show the shares of a question with answers beside the truth."""
+    answers = list(truth)
+    asked = found.question.text
+    click.echo(f"\n{asked:30} {'truth':>7}  {'estimate':>9}   95% interval")
+    for bar in found.bars:
+        estimate, low, high = bar.texts
+        share = f"{answers.count(bar.label) / len(answers):.1%}"
+        click.echo(f"  {bar.label:28} {share:>7}  {estimate:>9}   {low} to {high}")

@@ -1,4 +1,4 @@
-"""A collector of its own for a demonstration: one public campaign, in a folder that may go."""
+"""A collector of its own for a demonstration: one public campaign with all kinds of questions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from noutput.campaign import Campaign, Number
+import numpy as np
+
+from noutput.campaign import Campaign, Choice, Number, Scale, YesNo
 from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
 from noutput.collector.http.limits import Limits
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
+from noutput.questions import Answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from noutput.campaign.campaign import Table
     from noutput.collector.simulation import Array
-    from noutput.interval import Interval
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.questions import Question
     from noutput.tally import Tally
 
-__all__ = ["Demonstration", "LateClock", "demonstrate"]
+__all__ = ["LONGEST", "QUESTIONS", "Demonstration", "LateClock", "commuters", "demonstrate"]
 
-_NAME = "minutes"
+LONGEST = 180.0
+QUESTIONS: tuple[Question, ...] = (
+    Number(
+        0, LONGEST, "minutes", name="minutes", text="How many minutes was your way to work today?"
+    ),
+    Scale(1, 2, 3, 4, 5, name="stars", text="How many stars do you give it?"),
+    Choice(
+        "Train or bus", "Car", "Bicycle", "On foot", name="way", label="Means of transport",
+        text="How did you get there?",
+    ),
+    YesNo(name="late", label="Late", text="Were you late?"),
+)  # fmt: skip
+_SHARES = {
+    "stars": (0.08, 0.12, 0.24, 0.36, 0.20), "way": (0.45, 0.31, 0.16, 0.08), "late": (0.82, 0.18),
+}  # fmt: skip
 _OPEN_DAYS = 1
 _LEAST, _GROWTH = 10, 0.1  # who arrives between two notes of the history
 
@@ -62,14 +79,14 @@ class Demonstration:
         """The address of the campaign, for devices and for browsers."""
         return f"{self.url}/campaigns/{self.campaign.id}"
 
-    def send(self, values: Array) -> Iterator[int]:
-        """Let people with these numbers report over HTTP; yield how many have."""
+    def send(self, people: Population) -> Iterator[int]:
+        """Let people report over HTTP; yield how many have."""
         counted = 0
-        for receipt in send_reports(self.page, self.campaign, Population({_NAME: values})):
+        for receipt in send_reports(self.page, self.campaign, people):
             counted += receipt.accepted
             yield counted
 
-    def arrive(self, values: Array) -> Iterator[int]:
+    def arrive(self, people: Population) -> Iterator[int]:
         """Let people report one after the other until now, as fast as can be; yield how many have.
 
         The collector's clock goes from where it is to the present meanwhile, and its history is
@@ -77,34 +94,45 @@ class Demonstration:
         """
         behind = self.clock.seconds_behind
         sent = 0
-        while sent < len(values):
-            last = min(sent + max(_LEAST, int(_GROWTH * sent)), len(values))
-            self.clock.seconds_behind = behind * (1.0 - last / len(values))
-            for counted in self.send(values[sent:last]):
+        while sent < len(people):
+            last = min(sent + max(_LEAST, int(_GROWTH * sent)), len(people))
+            self.clock.seconds_behind = behind * (1.0 - last / len(people))
+            for counted in self.send(people.part(sent, last)):
                 yield sent + counted
             self.collector.note()
             sent = last
 
-    def tally(self) -> Tally:
-        """Return the counts."""
+    def tallies(self) -> list[Tally]:
+        """Return the counts of every question."""
         row = self.collector.store.campaign(self.campaign.id)
         counts = {} if row is None else self.collector.store.counts(row.key)
-        return CellLayout(self.campaign).tallies(counts)[0]
+        return CellLayout(self.campaign).tallies(counts)
+
+
+def commuters(people: int, rng: np.random.Generator) -> Population:
+    """Make up people who went to work, with an answer to each of `QUESTIONS`."""
+    values: dict[str, Array | list[str]] = {
+        "minutes": np.clip(rng.lognormal(3.3, 0.65, people), 0.0, LONGEST)
+    }
+    for each in QUESTIONS:
+        if isinstance(each, Answers):
+            places = rng.choice(each.n_answers, people, p=_SHARES[each.name])
+            values[each.name] = [each.labels[place] for place in places.tolist()]
+    return Population(values)
 
 
 @contextmanager
 def demonstrate(
-    folder: Path, mechanism: TableMechanism, bounds: Interval, port: int = 0, behind: float = 0.0
+    folder: Path, tables: Sequence[Table], port: int = 0, behind: float = 0.0
 ) -> Iterator[Demonstration]:
-    """Run a collector on loopback that asks for a commute, until the block is left.
+    """Run a collector on loopback that asks about a commute, until the block is left.
 
     Parameters
     ----------
     folder : Path
         Where its database is put.
-    mechanism : TableMechanism
-    bounds : Interval
-        Of the answers, in minutes.
+    tables : sequence of tables
+        One for each of `QUESTIONS`.
     port : int
         0 takes a free one.
     behind : float
@@ -118,9 +146,9 @@ def demonstrate(
         campaign = Campaign(
             id="commute",
             title="Commute",
-            text="How many minutes was your way to work today?",
-            questions=(Number(bounds.lower, bounds.upper, "minutes", name=_NAME),),
-            tables=(mechanism.plain,),
+            text="How was your way to work today?",
+            questions=QUESTIONS,
+            tables=tuple(tables),
             opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,

@@ -50,6 +50,10 @@ class Population:
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
 
+    def part(self, start: int, stop: int) -> Population:
+        """Return some of the people."""
+        return Population({name: values[start:stop] for name, values in self.values.items()})
+
     def person(self, index: int) -> dict[str, float | str]:
         """Return one person's answers."""
         return {

@@ -52,7 +52,7 @@ _SEARCHED = 32
 _PASSES = 40
 _STEPS = 600
 _SEARCH_ROUNDS = 30
-_SEARCH_TOLERANCE = 1e-3
+_SEARCH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
