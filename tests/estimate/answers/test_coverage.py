@@ -98,11 +98,12 @@ def test_normal_intervals_cover(make: object, k: int, epsilon: float, people: in
 @pytest.mark.parametrize("people", [50, 2_000])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_exact_intervals_cover_at_least(epsilon: float, people: int) -> None:
+    least = stats.binom.ppf(1e-5, 80, 0.95) / 80  # test_exact.py computes it without chance
     for make in (direct, mixed):
         for name, truth in populations(5).items():
-            found = coverage(make(5, epsilon), truth, people, "exact", 300)
+            found = coverage(make(5, epsilon), truth, people, "exact", 80)
             for statistic, shares in found.items():
-                assert np.all(shares >= 0.92), (name, statistic, shares)  # 0.95, less 2.4 sigma
+                assert np.all(shares >= least), (name, statistic, shares)
 
 
 def test_intervals_of_a_few_campaigns_cover() -> None:
