@@ -82,8 +82,9 @@ def command(
 
     Give two of --epsilon, --people and --error; the third is computed. Errors are in the units of
     --lower and --upper. Of answers (--answers, --choice or --yes-no), --shares-within takes the
-    place of --error, which is that of the mean score. With --published-epsilon, give --epsilon or --people: the other is computed
-    so that whoever sees only published counts learns no more than that.
+    place of --error, which is that of the mean score. With --published-epsilon,
+    give --epsilon or --people: the other is computed so that whoever sees only published counts
+    learns no more than that.
     """
     import noutput as no
     from noutput.planner import ready_plans
@@ -94,9 +95,13 @@ def command(
     if not isinstance(question, no.Number) and (lower, upper) != (None, None):
         raise click.UsageError("--lower and --upper are for numbers, not for answers.")
     central = None
-    if published_epsilon is not None and error is None and shares_within is None:
+    if published_epsilon is not None:
         from noutput.planner.published import plan_published
 
+        if (error, shares_within) != (None, None):
+            raise click.UsageError(
+                "--published-epsilon takes --epsilon or --people, not --error or --shares-within."
+            )
         epsilon, people, central = plan_published(
             published_epsilon,
             epsilon=epsilon,
@@ -105,10 +110,6 @@ def command(
             n_outputs=outputs,
             objective=objective,
             question=question,
-        )
-    elif published_epsilon is not None:
-        raise click.UsageError(
-            "--published-epsilon takes --epsilon or --people, not --error or --shares-within."
         )
     with delayed_progress("Designing") as progress:
         found = no.plan(
@@ -123,31 +124,26 @@ def command(
             objective=objective,
             progress=progress,
         )
+    others: tuple[Plan, ...] = ()
     if isinstance(found, no.AnswerPlan):
         from noutput.cli import answer_plan
 
-        if as_json:
-            facts = answer_plan.facts(found)
-            if central is not None:
-                facts["published"] = central.to_dict()
-            click.echo(json.dumps(facts, indent=2))
-            return
-        answer_plan.show_answer_plan(found, assumed=prior is not None)
-        if central is not None:
-            published.show_privacy(central)
-        return
-    goal = objective or "balanced"
-    others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
-    if as_json:
+        content = answer_plan.facts(found)
+    else:
+        goal = objective or "balanced"
+        others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
         content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
-        if central is not None:
-            content["published"] = central.to_dict()
-        click.echo(json.dumps(content, indent=2))
+    if as_json:
+        more = {} if central is None else {"published": central.to_dict()}
+        click.echo(json.dumps(content | more, indent=2))
         return
-    _show(found, prior)
+    if isinstance(found, no.AnswerPlan):
+        answer_plan.show_answer_plan(found, assumed=prior is not None)
+    else:
+        _show(found, prior)
     if central is not None:
         published.show_privacy(central)
-    if len(others) > 1:
+    if isinstance(found, no.Plan) and len(others) > 1:
         _show_table(found, others)
 
 
