@@ -16,7 +16,9 @@ from noutput.campaign import Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.report import new_id
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
+from noutput.collector.cells import CellLayout
 from noutput.collector.store import open_store
+from tests.campaign.examples import survey_campaign
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.process import free_port, launch
 
@@ -96,8 +98,11 @@ class Sender(threading.Thread):
             left -= size
 
     def _draw(self, rng: random.Random) -> Report:
-        question = rng.choice(self.campaign.questions).name
-        return Report(self.campaign.fingerprint, question, rng.randrange(5), new_id())
+        place = rng.randrange(len(self.campaign.questions))
+        output = rng.randrange(self.campaign.tables[place].n_outputs)
+        return Report(
+            self.campaign.fingerprint, self.campaign.questions[place].name, output, new_id()
+        )
 
     def _until_acknowledged(self, body: bytes, kind: str, size: int) -> None:
         deadline = time.monotonic() + 90
@@ -161,11 +166,13 @@ def run_with_kills(
 
 def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> None:
     """Acknowledged = counted, in every cell and id by id."""
+    layout = CellLayout(campaign)
     wanted: dict[int, int] = {}
     ids: set[bytes] = set()
     for sender in senders:
         for report in sender.acknowledged.values():
-            cell = campaign.question_indexes[report.question] * 5 + report.output
+            cell = layout.cell(report.question, report.output)
+            assert cell is not None
             wanted[cell] = wanted.get(cell, 0) + 1
             ids.add(bytes.fromhex(report.id))
     assert len(ids) == REPORTS
@@ -179,6 +186,12 @@ def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> No
         store.close()
     assert len(kept) == 16 * REPORTS
     assert {kept[start : start + 16] for start in range(0, len(kept), 16)} == ids
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Campaign:
+    """Questions of all kinds, with tables of different sizes."""
+    return survey_campaign("commute")
 
 
 def test_sqlite_counts_exactly_what_it_acknowledged(tmp_path: Path, campaign: Campaign) -> None:

@@ -74,7 +74,6 @@ def command(
     truth = np.asarray(everybody.values["minutes"], float)
     with delayed_progress("Designing") as progress:
         designs = [no.design(epsilon, question=each, progress=progress) for each in QUESTIONS]
-    mechanism = designs[0].mechanism
     tables = [each.mechanism.plain for each in designs]
     with (
         _ended_by_signals(),
@@ -82,14 +81,12 @@ def command(
         demonstrate(Path(folder), tables, port, people / _RATE) as show_case,
     ):
         _collect(show_case, everybody)
-        click.echo(
-            f"Each report satisfies {epsilon:g}-local differential privacy: "
-            f"{mechanism.n_outputs} possible reports on minutes, {bits(mechanism.bits)} each.\n"
-        )
-        _show_report(mechanism, float(truth[0]))
-        for design, tally in zip(designs, show_case.tallies(), strict=True):
+        click.echo(f"Each report satisfies {epsilon:g}-local differential privacy.\n")
+        for asked, design, tally in zip(QUESTIONS, designs, show_case.tallies(), strict=True):
+            if isinstance(design.mechanism, no.TableMechanism):
+                _show_report(design.mechanism, float(truth[0]))
             if tally.total < _FEWEST:
-                click.echo(f"\n{design.question.text} Too few reports for an estimate.")
+                click.echo(f"\n{asked.text} Too few reports for an estimate.")
                 continue
             found = no.summarize(design, tally)
             if isinstance(found, no.AnswerSummary):
@@ -161,7 +158,7 @@ def _show_report(mechanism: TableMechanism, truth: float) -> None:
     report = mechanism.privatize(unit)
     chances = mechanism.probabilities([-1.0, 0.0, 1.0])[:, report]
     click.echo(
-        f"One report           {report} of 0..{mechanism.n_outputs - 1}. "
+        f"One report           {report} of 0..{mechanism.n_outputs - 1}, {bits(mechanism.bits)}. "
         f"Its sender commutes {truth:.1f} minutes; with 0, 90\n"
         "                     or 180 minutes the chances of the same report are\n"
         f"                     {chances[0]:.1%}, {chances[1]:.1%} and {chances[2]:.1%}.\n"

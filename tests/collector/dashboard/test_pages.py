@@ -380,8 +380,13 @@ def test_a_database_that_is_away_is_told(outage: Service, monkeypatch: pytest.Mo
 
 
 def test_one_report_is_no_estimate(service: Service, public: Campaign) -> None:
-    service.report(draw_report(public, {"minutes": 1.0, "rides": 1.0, "cost": 1.0}))
-    assert "One report is not enough" in read(get(service, PAGE)).text
+    report = draw_report(public, {"minutes": 1.0, "rides": 1.0, "cost": 1.0})
+    service.report(report)
+    for each in public.questions:
+        text = read(get(service, f"{PAGE}?question={each.name}")).text
+        mine = each.name == report.question
+        assert ("One report is not enough" in text) == mine
+        assert ("No report has come in yet on this question" in text) != mine
 
 
 def test_a_nearly_unbiased_mean_is_called_so(service: Service, public: Campaign) -> None:

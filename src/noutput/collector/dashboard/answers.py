@@ -79,7 +79,7 @@ def _most_frequent(found: AnswerSummary) -> Glance:
     bars = sorted((Bar(name, share, all_.low, all_.high) for name, share, all_ in rows),
                   key=lambda bar: -bar.share)  # fmt: skip
     first, rivals = bars[0], [bar.label for bar in bars[1:] if bar.high >= bars[0].low]
-    notes = []
+    notes = ["As it was picked, its interval is the wider one that holds for all answers together."]
     if rivals:
         named = f"“{rivals[0]}”" if len(rivals) == 1 else f"any of {len(rivals)} others"
         notes.append(f"This is not certain yet: {named} may be as frequent.")

@@ -16,6 +16,7 @@ from noutput.collector.dashboard.numbers import draw_number, number_subject
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
 from noutput.estimate.summary import AnswerSummary
 from noutput.mechanisms.table import TableMechanism
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,6 +71,11 @@ class QuestionView:
     def name(self) -> str:
         """What programs call the question."""
         return self.question.name
+
+    @property
+    def unit(self) -> str:
+        """The unit of a number; empty for other questions."""
+        return self.question.unit if isinstance(self.question, Number) else ""
 
     @property
     def label(self) -> str:

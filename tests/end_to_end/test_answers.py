@@ -1,0 +1,119 @@
+"""Scales, choices and yes/no on the dashboard, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page, expect
+
+from noutput.campaign import Campaign, Choice
+from noutput.collector.simulation import send_reports, simulate_people
+from tests.campaign.examples import answer_table, survey_campaign
+from tests.collector.process import Running, running
+from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
+
+pytestmark = pytest.mark.slow
+
+ANSWERS = {"stars": "4", "age": "60+", "means": "v\u00e9lo", "late": "yes", "kilometers": "1.5"}
+
+
+def make(name: str, ask: str) -> Campaign:
+    survey = survey_campaign(name, public=True, ask=ask)
+    many = Choice(*(f"answer {i}" for i in range(8)), name="many")
+    return survey_campaign(
+        name, public=True, ask=ask, questions=(*survey.questions, many),
+        tables=(*survey.tables, answer_table(1.0, 8)),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("answers")
+    options = []
+    for ask in ("one", "all"):
+        (folder / f"{ask}.json").write_text(make(ask, ask).to_json(), encoding="utf-8")
+        options.append(folder / f"{ask}.json")
+    with running(str(folder / "reports.db"), options[0]) as started:
+        headers = {"Authorization": f"Bearer {started.token}", "Content-Type": "application/json"}
+        content = options[1].read_bytes()
+        request = urllib.request.Request(f"{started.url}/campaigns", content, headers)  # noqa: S310
+        with urllib.request.urlopen(request, timeout=30):  # noqa: S310
+            pass
+        campaign = make("one", "one")
+        people = simulate_people(campaign, 4_000, "lognormal", np.random.default_rng(1))
+        for _ in send_reports(f"{started.url}/campaigns/one", campaign, people):
+            pass
+        yield started
+
+
+def counted(server: Running, name: str) -> dict[str, int]:
+    address = f"{server.url}/campaigns/{name}/estimates"
+    with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
+        found: dict[str, Any] = json.load(answer)
+    return {each["name"]: each["reports"] for each in found["questions"]}
+
+
+def answer(page: Page) -> None:
+    """Answer every question by its own control, as a person does."""
+    page.fill("[data-question=commute]", "41.5")
+    for name, label in ANSWERS.items():
+        page.locator(f"[data-question={name}]").get_by_label(label, exact=True).check()
+    page.select_option("[data-question=many]", label="answer 6")
+    page.select_option("#try-limit", "8")
+
+
+@pytest.mark.parametrize(("ask", "reports"), [("one", 1), ("all", 7)])
+def test_a_person_answers_every_kind(
+    browser: Browser, server: Running, ask: str, reports: int
+) -> None:
+    before = counted(server, ask)
+    with visit(browser, server.url) as visitor:
+        page = visitor.go(f"/campaigns/{ask}?question=stars")
+        page.click("text=Make my report")
+        assert visitor.posts() == []
+        assert page.locator("[data-question=late] input:invalid").count() == 2
+        answer(page)
+        page.click("text=Make my report")
+        start = "Your report is number" if ask == "one" else "Your reports are number"
+        expect(page.locator("#try-says")).to_contain_text(start)
+        shown = (page.locator("#try-report").text_content() or "").split("\n")
+        assert len(shown) == reports
+        assert visitor.posts() == []
+        page.click("#try-send")
+        expect(page.locator("#try-sent")).to_have_text("Sent and counted. Thank you.")
+        assert [body for _, body in visitor.posts()] == shown
+        page.screenshot(path=results(f"try-{ask}.png"), full_page=True)
+    after = counted(server, ask)
+    asked = [json.loads(body)["question"] for body in shown]
+    assert {name: after[name] - before[name] for name in after if after[name] > before[name]} == (
+        dict.fromkeys(asked, 1)
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("kind", "size"), [("wide", WIDE), ("phone", PHONE)])
+def test_pages_of_answers_are_readable_by_everybody(
+    browser: Browser, server: Running, kind: str, size: tuple[int, int], scheme: str
+) -> None:
+    with visit(browser, server.url, size, scheme) as visitor:
+        for name in ("stars", "means", "late"):
+            page = visitor.go(f"/campaigns/one?question={name}")
+            expect(page.locator("#history canvas")).to_have_count(1)
+            widths = "[document.documentElement.scrollWidth, innerWidth]"
+            wide, room = page.evaluate(widths)
+            assert wide <= room
+            found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]})
+            assert found.violations_count == 0, found.generate_report()
+            page.screenshot(path=results(f"{name}-{kind}-{scheme}.png"), full_page=True)
