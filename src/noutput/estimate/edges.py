@@ -77,6 +77,16 @@ class EdgeIntervals:
         below the edge, and `high` the share of people below the edge less the gap.
     level : float
     kind : {"normal", "exact"}
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> d = no.design(1.0, 64, "distribution", question=no.Number(0, 64))
+    >>> people = np.linspace(0.0, 64.0, 20_000)
+    >>> tally = d.tally(d.privatize(people, rng=np.random.default_rng(1)))
+    >>> found = no.cdf_at_edges(d.mechanism, tally, (0, 64))
+    >>> float(found.edges[15].round(3)), bool(found.low[15] < 0.25 < found.high[15])
+    (16.0, True)
     """
 
     edges: Array
@@ -170,7 +180,7 @@ def _normal(
     covariance = normal.score_covariance(rows, scores, shares, reports)
     z = normal.critical_value(level)
     if simultaneous:
-        z = normal.joint_critical_value(covariance, level)
+        z = normal.joint_critical_value(normal.largest_draws(covariance), level)
     thirds = shares @ (scores - values) ** 3
     return normal.ends(values, np.diagonal(covariance), thirds, reports, z)
 

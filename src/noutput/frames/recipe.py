@@ -87,6 +87,8 @@ class Recipe:
     >>> recipe = Recipe(m, ("age",), (no.Number(0, 120),), skip_missing=True)
     >>> recipe.bounds["age"].upper, recipe.has_gaps
     (120.0, True)
+    >>> recipe.by_column["age"].upper, recipe.answers  # questions with answers, by column
+    (120.0, {})
     >>> recipe.report_names == recipe.result_names == ("age__" + m.fingerprint[:12],)
     True
     >>> Recipe.from_json(recipe.to_json()) == recipe

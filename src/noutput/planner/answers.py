@@ -67,6 +67,10 @@ class AnswerPlan:
     >>> found = no.plan(epsilon=1.0, question=no.YesNo(), shares_within=0.02)
     >>> found.people, round(found.worst_half_width, 4)
     (11243, 0.02)
+    >>> found.epsilon, found.bits, round(found.half_width, 4), len(found.half_widths)
+    (1.0, 1, 0.02, 2)
+    >>> round(found.mean_half_width, 4), round(found.worst_mean_half_width, 4)
+    (0.02, 0.02)
     """
 
     mechanism: AnswerMechanism

@@ -46,6 +46,8 @@ class AnswerDesign:
     >>> d = no.design(1.0, question=no.Scale(1, 2, 3, 4, 5))
     >>> d.objective.name, d.mechanism.n_outputs, d.gap < 0.01
     ('cdf', 9, True)
+    >>> d.epsilon, round(d.value, 2), round(d.lower_bound, 2)
+    (1.0, 2.42, 2.41)
     >>> reports = d.privatize([5, 4, 1], rng=np.random.default_rng(7))
     >>> d.tally(reports).total
     3

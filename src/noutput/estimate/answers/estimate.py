@@ -87,6 +87,20 @@ class AnswerEstimate:
     [0.681, 0.719]
     >>> round(found.difference("yes", "no").value, 3)
     0.4
+    >>> found.n_answers, found.standard_errors.round(4), float(found.covariance[0, 1].round(5))
+    (2, array([0.0098, 0.0098]), -0.0001)
+    >>> found.cdf.round(3), round(found.mean, 3), round(found.mean_error, 4)
+    (array([0.3, 1. ]), 0.7, 0.0098)
+    >>> found.projected.round(3), found.quantile(0.5), found.quantile_interval(0.5)
+    (array([0.3, 0.7]), True, (True, True))
+    >>> found.goodness.p_value, found.spare_outputs  # this table can tell nothing about forgery
+    (1.0, 0)
+
+    Two groups of people:
+
+    >>> others = no.estimate_answers(m, no.Tally(m.fingerprint, (5_000, 5_000)), no.YesNo())
+    >>> [round(each.value, 3) for each in found.compare(others)]
+    [-0.2, 0.2]
     """
 
     mechanism: AnswerMechanism

@@ -47,6 +47,20 @@ class AnswerSummary(Shown):
     In brackets: 95% intervals.
     Forged reports: no sign of them (p = 1); the table has no spare outputs, so only impossible \
 counts are noticed
+
+    The parts of what is shown, for a scale:
+
+    >>> stars = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.Scale(1, 2))
+    >>> stars.reports, stars.goodness, stars.mean.texts, stars.shares[1].texts
+    (10000, 1.0, ('1.700', '1.681', '1.719'), ('0.700', '0.681', '0.719'))
+    >>> stars.cdf[0].texts, stars.joint_shares[0].texts  # alone, and for all answers together
+    (('0.300', '0.281', '0.319'), ('0.300', '0.281', '0.319'))
+    >>> [round(share, 2) for share in stars.shown], stars.full_scale, stars.bars[0].label
+    ([0.3, 0.7], None, '1')
+    >>> stars.lines["Median"], stars.quantiles[0.5], len(stars.notes)
+    (('2', '2', '2'), (2.0, 2.0, 2.0), 1)
+    >>> stars.records()[1]["label"], stars.to_dict()["reports"]
+    ('2', 10000)
     """
 
     question: Answers

@@ -52,6 +52,26 @@ class Summary(Shown):
     fine, coarse : Histogram
         The bins of the distribution, and those with four neighbors as one where their number
         allows it: what wider bins hold is known better.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> way = no.Number(0, 10, "km")
+    >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), way, bins=8)
+    >>> found.reports, found.mean.texts, found.lines["Mean"]
+    (10000, ('7.00', '6.81', '7.19'), ('7.00', '6.81', '7.19 km'))
+    >>> list(found.figures)[:3], found.standard_deviation.texts[0]
+    (['Mean', 'Variance', 'Standard deviation'], '2.5')
+    >>> [bar.label for bar in found.bars], found.records()[0]["statistic"]
+    (['0 to 5', '5 to 10'], 'mean')
+
+    What forged reports could do, and a bias where the table has one:
+
+    >>> found.goodness, found.forged, found.forgery, found.bias_text
+    (1.0, 100, 0.2, '')
+    >>> found.notes == [f"Forged reports: {found.forged_text}"], found.to_dict()["reports"]
+    (True, 10000)
     """
 
     question: Number
