@@ -94,9 +94,13 @@ def _colliding_ids(target: Target) -> bytes:
 
 
 def _new_estimates(target: Target) -> bytes:
+    """Ask for what is in no cache, also by a report that changes the counts."""
+    if not _random.randrange(4):
+        ids = np.frombuffer(os.urandom(16 * 8), np.uint64).reshape(-1, 2)
+        return packed_batch(target.campaign, ids)
     new = f"0.{5 * 10**8 + _random.randrange(4 * 10**8)}"
     level = _random.choice([new, "0.9", "0.95", "0.99"])
-    bins = _random.randint(4, 256)
+    bins = _random.choice([_random.randint(4, 256), 4, 8, 16, 32, 64, 128, 256])
     return get(f"{target.path}/estimates?level={level}&bins={bins}")
 
 

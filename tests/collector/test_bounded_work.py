@@ -15,17 +15,28 @@ import pytest
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.batch import MAX_ENTRY
-from noutput.campaign.packed import encode_packed
-from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, decode_batch, encode_batch
+from noutput.campaign.packed import HEADER_BYTES, encode_packed
+from noutput.campaign.report import ID_BYTES
+from noutput.campaign.wire import (
+    BATCH_TYPE,
+    MAX_BATCH,
+    MAX_BATCH_BYTES,
+    PACKED_TYPE,
+    decode_batch,
+    encode_batch,
+)
 from noutput.collector import estimates
+from noutput.collector.cells import CellLayout
 from noutput.collector.dashboard import routes
+from noutput.collector.http.body import LARGE_BODY
 from noutput.collector.http.limits import Limits
-from noutput.collector.ingest import reports
+from noutput.collector.ingest import columns, reports
 from noutput.collector.lanes import Lane, Lanes, Once
+from noutput.collector.store import open_store
 from noutput.mechanisms import document
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import HTML
-from tests.collector.service import Service, problem
+from tests.collector.service import Service, problem, start_service
 
 PATH = "/campaigns/commute/estimates"
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
@@ -193,6 +204,35 @@ def test_so_many_large_bodies_are_read_at_once(service: Service) -> None:
     assert route._large == 0
 
 
+def test_every_64_kib_count_as_a_request(tmp_path: Path) -> None:
+    campaign = make_campaign(public=True)
+    store = open_store(str(tmp_path / "reports.db"))
+    with start_service(store, Limits(requests_per_second=1e-6, burst=10)) as service:
+        service.create(campaign)
+        body = batch(campaign, 5_000)
+        assert 5 <= len(body) >> 16 < 9
+        assert service.send(body, BATCH_TYPE).status_code == 200
+        left = 10 - 1 - 1 - (len(body) >> 16)
+        answers = [service.report(draw_report(campaign, VALUES)) for _ in range(left + 1)]
+        assert [each.status_code for each in answers] == [200] * left + [429]
+        assert "connection" not in answers[-1].headers
+        refused = service.send(body, BATCH_TYPE)
+        assert problem(refused) == (429, "too-many-requests")
+        assert refused.headers["connection"] == "close"  # the rest is not read
+    store.close()
+
+
+def test_a_thread_that_reads_a_large_batch_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = make_campaign()
+    pauses: list[float] = []
+    monkeypatch.setattr("noutput.collector.ingest.columns.time.sleep", pauses.append)
+    body, layout = batch(campaign, 300), CellLayout(campaign)
+    whole = columns.read_columns(BATCH_TYPE.encode(), body, layout)
+    assert not pauses
+    assert columns.read_columns(BATCH_TYPE.encode(), body, layout, aside=True) == whole
+    assert len(pauses) == 4
+
+
 NASTY = {
     "lists": b"[" + b"[]," * 690_000 + b"[]]",
     "numbers": b'{"version":1,"reports":[' + b"1," * 1_000_000 + b"1]}",
@@ -231,7 +271,12 @@ def test_the_page_of_limits_says_what_holds() -> None:
         for name in ("bodies", "estimates", "pages", "store")
         for lane in [getattr(lanes, name)]
     }
+    rates = [
+        int(limits.requests_per_second / (1 + size // LARGE_BODY))
+        for size in (MAX_BATCH_BYTES, HEADER_BYTES + MAX_BATCH * ID_BYTES)
+    ]
     for text in (
+        "that is {} JSON batches of 2 MiB per second, or {} packed batches".format(*rates),
         f"{limits.header_bytes:,} bytes in total, {limits.header_seconds:g} seconds to arrive",
         f"| {limits.large_bodies} |",
         "| {} is decoded at a time, {} wait |".format(*sizes["bodies"]),

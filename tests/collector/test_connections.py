@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from noutput.campaign import Campaign
 from noutput.collector.clock import system_clock
+from noutput.collector.http import protocol
 from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.connections import Connections, affordable
 from noutput.collector.repeats import Repeats
@@ -104,8 +106,49 @@ def test_requests_that_are_not_http_count_as_requests(tmp_path: Path) -> None:
     with serving(store, limits) as port:
         answers = [ask(port, b"nonsense\r\n\r\n") for _ in range(4)]
         assert [b" 400 " in answer for answer in answers] == [True, True, True, False]
-        assert answers[3] == b""
+        assert b" 429 " in answers[3]
         assert b" 429 " in ask(port, HEALTH)
+    store.close()
+
+
+def test_requests_of_a_client_that_sends_too_much_are_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "_HOLD_SECONDS", 0.001)
+    store = open_store(str(tmp_path / "reports.db"))
+    with (
+        serving(store, replace(PATIENT, requests_per_second=0.001, burst=2)) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as connection,
+    ):
+        for _ in range(2):
+            connection.sendall(HEALTH)
+            assert b" 200 " in connection.recv(65_536)
+        with monkeypatch.context() as patch:
+            patch.setattr(HttpToolsProtocol, "data_received", fail)
+            connection.sendall(HEALTH)
+            kept = connection.recv(65_536)
+            others = [ask(port, HEALTH) for _ in range(3)]
+        for answer in (kept, *others):
+            assert answer.startswith(b"HTTP/1.1 429 ")
+            assert b"retry-after: 1000" in answer
+        assert is_closed(connection)
+    store.close()
+
+
+def fail(*_: object) -> None:
+    raise AssertionError("a request was read")
+
+
+def test_requests_without_waiting_for_answers_end_with_the_rate(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "reports.db"))
+    with serving(store, replace(PATIENT, requests_per_second=0.001, burst=5)) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(HEALTH * 100)
+            answers = b""
+            while piece := connection.recv(65_536):
+                answers += piece
+        assert answers.count(b"HTTP/1.1 200 ") == 5
+        assert answers.count(b"HTTP/1.1 429 ") <= 1
     store.close()
 
 

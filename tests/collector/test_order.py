@@ -21,6 +21,7 @@ from noutput.collector.store.interface import Outcome, Store, Submission, Unavai
 from noutput.collector.store.sql import SqlStore
 from noutput.collector.store.sqlite import SqliteStore
 from tests.collector.postgresql import PostgresqlServer
+from tests.collector.test_ids import hostile
 from tests.collector.versions import old_database
 from tests.docs.stated import stated
 
@@ -40,8 +41,12 @@ def split(ids: bytes) -> list[bytes]:
     return [ids[start : start + 16] for start in range(0, len(ids), 16)]
 
 
+def some_bytes(count: int, seed: int = 1) -> bytes:
+    return np.random.default_rng(seed).bytes(16 * count)
+
+
 def some_ids(count: int, seed: int = 1) -> list[bytes]:
-    return split(np.random.default_rng(seed).bytes(16 * count))
+    return split(some_bytes(count, seed))
 
 
 @pytest.fixture
@@ -303,6 +308,26 @@ def test_a_database_of_version_2_loses_its_order(
         assert add(store, row.key, [b"x" * 16]) == Outcome(1, 0)
     if ids and "://" not in database:
         places(Path(database).read_bytes(), ids)
+
+
+def test_a_first_database_with_chosen_ids_takes_no_more_work_than_others(
+    tmp_path: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash of the first version was linear: chosen ids took 22 seconds, at every start."""
+    batches = {"chosen": hostile(10_000), "random": some_bytes(10_000)}
+    work: dict[str, int] = {}
+    for name, batch in batches.items():
+        database = str(tmp_path / f"{name}.db")
+        key = old_database(database, 1, campaign, monkeypatch)
+        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+            connection.execute("INSERT INTO id_runs (campaign, ids) VALUES (?, ?)", (key, batch))
+        with closing(open_store(database)) as store:
+            assert isinstance(store, SqliteStore)
+            assert add(store, key, [b"x" * 16]) == Outcome(1, 0)
+            known = store._remembered._known[key].ids
+            work[name] = known.probes + known.moves
+            assert add(store, key, split(batch)) == Outcome(0, 10_000)
+    assert work["chosen"] < 1.5 * work["random"] < 4 * 10_000
 
 
 def test_an_import_leaves_a_pool(store: Store, tmp_path: Path, campaign: Campaign) -> None:

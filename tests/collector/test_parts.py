@@ -53,6 +53,22 @@ def test_clients_get_their_share_back_with_time() -> None:
     assert RateLimiter(0.0, 1).wait("a") == 0
 
 
+def test_large_requests_count_as_several() -> None:
+    now = [0.0]
+    limiter = RateLimiter(2.0, 3, clock=lambda: now[0])
+    assert limiter.wait("a") == 0
+    limiter.charge("a", 5)
+    assert limiter.wait("a") == 2  # it owes three, and needs one
+    assert limiter.wait("b") == 0
+    now[0] = 1.9
+    assert limiter.wait("a") == 1
+    now[0] = 2.0
+    assert limiter.wait("a") == 0
+    unlimited = RateLimiter(0.0, 1)
+    unlimited.charge("a", 5)
+    assert unlimited.wait("a") == 0
+
+
 def test_clients_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noutput.collector.http.limits._REMEMBERED_CLIENTS", 10)
     limiter = RateLimiter(1.0, 1, clock=lambda: 0.0)

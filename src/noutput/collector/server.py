@@ -215,7 +215,9 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
     limits = replace(options.limits, connections=affordable(options.limits.connections))
     config = uvicorn.Config(
         app,
-        http=limited_protocol(limits, app.services.limiter, app.services.metrics),
+        http=limited_protocol(
+            limits, app.services.limiter, app.services.metrics, hold=not options.trusted_proxies
+        ),
         ws="none",
         lifespan="on",
         log_config=None,  # as `start_logging` says

@@ -10,7 +10,9 @@ from noutput.collector.http.problems import ProblemError
 if TYPE_CHECKING:
     from starlette.types import Message, Receive
 
-__all__ = ["ClientGoneError", "declared_size", "read_body"]
+__all__ = ["LARGE_BODY", "ClientGoneError", "declared_size", "has_large_body", "read_body"]
+
+LARGE_BODY = 1 << 16  # bytes
 
 
 class ClientGoneError(Exception):
@@ -60,6 +62,19 @@ def declared_size(headers: list[tuple[bytes, bytes]], limit: int) -> int | None:
             digits = value.lstrip(b"0") or b"0"
             return limit + 1 if len(digits) > len(str(limit)) else int(digits)
     return None
+
+
+def has_large_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Say whether a request declares a body of more than 64 KiB, or one of unknown size.
+
+    Examples
+    --------
+    >>> has_large_body([(b"content-length", b"65537")]), has_large_body([])
+    (True, False)
+    """
+    if any(name == b"transfer-encoding" for name, _ in headers):
+        return True
+    return (declared_size(headers, LARGE_BODY) or 0) > LARGE_BODY
 
 
 async def _read(message: Message, receive: Receive, limit: int) -> bytes:

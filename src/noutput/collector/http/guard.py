@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from noutput.collector.http.access import wants_page
+from noutput.collector.http.body import has_large_body
 from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
 from noutput.collector.http.problems import ProblemError
 
@@ -50,9 +51,10 @@ class Guard:
         reports = found is not None and found[2] is not None
         shared = reports or (found is not None and _is_document(scope))
         if seconds:
-            error = ProblemError(
-                "too-many-requests", f"wait {seconds} s", {"Retry-After": str(seconds)}
-            )
+            headers = {"Retry-After": str(seconds)}
+            if has_large_body(scope["headers"]):  # which is not read then
+                headers["Connection"] = "close"
+            error = ProblemError("too-many-requests", f"wait {seconds} s", headers)
             answer = self.services.refuse(error, SHARED if shared else PLAIN)
             await answer(scope, receive, send)
         elif shared and scope["method"] == "OPTIONS":

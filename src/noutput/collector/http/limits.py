@@ -28,7 +28,7 @@ class Limits:
     Parameters
     ----------
     requests_per_second : float
-        Of one client in the long run; 0 for no limit.
+        Of one client in the long run; 0 for no limit. Every 64 KiB of a body count as one more.
     burst : int
         How many requests a client may send at once after a pause.
     body_seconds, header_seconds : float
@@ -99,12 +99,32 @@ class RateLimiter:
         """Take one request; return 0, or after how many seconds to come back."""
         if not self._rate:
             return 0
+        name, level = self._level(client)
+        allowed = level >= 1.0
+        self._set(name, level - 1.0 if allowed else level)
+        return 0 if allowed else max(1, math.ceil((1.0 - level) / self._rate))
+
+    def is_used_up(self, client: str) -> bool:
+        """Say whether the next request of a client would have to wait; nothing is taken."""
+        if not self._rate:
+            return False
+        name, level = self._level(client)
+        self._set(name, level)
+        return level < 1.0
+
+    def charge(self, client: str, requests: int) -> None:
+        """Count a request that was allowed as so many more: the next has to wait for them."""
+        if self._rate and requests:
+            name, level = self._level(client)
+            self._set(name, level - requests)
+
+    def _level(self, client: str) -> tuple[bytes, float]:
         name = blake2b(client.encode(), digest_size=12, key=self._key).digest()
         now = self._clock()
         level, since = self._buckets.pop(name, (self._burst, now))
-        level = min(self._burst, level + (now - since) * self._rate)
-        allowed = level >= 1.0
-        self._buckets[name] = (level - 1.0 if allowed else level, now)
+        return name, min(self._burst, level + (now - since) * self._rate)
+
+    def _set(self, name: bytes, level: float) -> None:
+        self._buckets[name] = level, self._clock()
         if len(self._buckets) > _REMEMBERED_CLIENTS:
             self._buckets.popitem(last=False)
-        return 0 if allowed else max(1, math.ceil((1.0 - level) / self._rate))

@@ -15,17 +15,22 @@ from noutput.collector.metrics import Metrics
 if TYPE_CHECKING:
     import asyncio
     from collections import Counter
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
 __all__ = ["limited_protocol"]
 
 
 # What a client is at fault for, and pays for with its rate.
 _FAULTS = frozenset({"bad-request", "head-too-large"})
+_HOLD_SECONDS = 0.25
 
 
 def limited_protocol(
-    limits: Limits, limiter: RateLimiter | None = None, metrics: Metrics | None = None
+    limits: Limits,
+    limiter: RateLimiter | None = None,
+    metrics: Metrics | None = None,
+    *,
+    hold: bool = True,
 ) -> type[asyncio.Protocol]:
     """Return a protocol for uvicorn that keeps to the limits.
 
@@ -36,6 +41,9 @@ def limited_protocol(
         Gets a request for every one that is refused here, outside of the application.
     metrics : Metrics, optional
         Counts them.
+    hold : bool
+        Whether connections of a client that sends too much are held. Not behind a proxy, whose
+        connections are those of all clients.
     """
 
     class LimitedProtocol(_LimitedProtocol):
@@ -43,7 +51,8 @@ def limited_protocol(
         header_seconds = limits.header_seconds
         body_seconds = limits.body_seconds
         registry = Connections(limits.connections)
-        wait = staticmethod((limiter or RateLimiter(0.0, 1)).wait)
+        rate_limiter = limiter or RateLimiter(0.0, 1)
+        holds = hold
         refused = (metrics or Metrics()).refused
 
     return LimitedProtocol
@@ -87,13 +96,18 @@ class _LimitedProtocol(HttpToolsProtocol):
     The time begins with the connection, and with the first byte of every further request. A
     request that comes in one piece, as nearly all do, needs no timer. An answer that nobody
     reads has as much time as a body.
+
+    Where a client has used up its rate, its next request is not looked at, and refused after a
+    quarter of a second: so many refusals per second and connection, however fast a client sends.
+    Connections that are held make room for others, as those that wait do.
     """
 
     header_bytes: int
     header_seconds: float
     body_seconds: float
     registry: Connections
-    wait: Callable[[str], int]
+    rate_limiter: RateLimiter
+    holds: bool
     refused: Counter[str]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -103,17 +117,21 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
+        self._held: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast("asyncio.Transport", _JoinedWrites(transport, self.loop)))
         if self.registry.opened(self):
             self._timer = self.loop.call_later(self.header_seconds, self._too_slow, "head")
         else:
-            self._refuse("unavailable", f"{self.registry.most} connections are open; try again")
+            detail = f"{self.registry.most} connections are open; try again"
+            self._refuse("unavailable", detail, {"Retry-After": "5"})
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         self._stop_unread()
+        if self._held is not None:
+            self._held.cancel()
         self.registry.closed(self)
         super().connection_lost(exc)
 
@@ -131,6 +149,13 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._stop_unread()
 
     def data_received(self, data: bytes) -> None:
+        if self._held is not None:
+            return
+        if self._is_idle() and self._sends_too_much():
+            self.flow.pause_reading()
+            self._stop_timer()
+            self._held = self.loop.call_later(_HOLD_SECONDS, self._refuse_rate)
+            return
         super().data_received(data)
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
         if self._head_bytes > self.header_bytes:
@@ -163,9 +188,27 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        if self.pipeline and self._sends_too_much():
+            self.transport.close()  # it has sent further requests before it was answered
         super().on_response_complete()
         if not self.pipeline and not self.transport.is_closing():
             self.registry.waits(self)
+
+    def _is_idle(self) -> bool:
+        """Say whether the next byte begins a request, and none before waits for its answer."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        between = not self._in_body and not (self._in_head and self._head_bytes)
+        return between and (cycle is None or cycle.response_complete)
+
+    def _refuse_rate(self) -> None:
+        seconds = max(1, self.rate_limiter.wait(self._client_address()))
+        self._refuse("too-many-requests", f"wait {seconds} s", {"Retry-After": str(seconds)})
+
+    def _sends_too_much(self) -> bool:
+        return self.holds and self.rate_limiter.is_used_up(self._client_address())
+
+    def _client_address(self) -> str:
+        return self.client[0] if self.client else ""
 
     def send_400_response(self, msg: str) -> None:
         self._refuse("bad-request", msg)
@@ -188,18 +231,18 @@ class _LimitedProtocol(HttpToolsProtocol):
         else:
             self._refuse("request-timeout", f"the {part} of the request took too long to arrive")
 
-    def _refuse(self, name: str, detail: str) -> None:
+    def _refuse(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         """Answer outside of the application, and close."""
         if self.transport.is_closing():
             return
         self._stop_timer()
         self.refused[name] += 1
-        if name in _FAULTS and self.wait(self.client[0] if self.client else ""):
+        if name in _FAULTS and self.rate_limiter.wait(self._client_address()):
             self.transport.close()  # it knows by now
             return
         # Shared, whatever was asked for: a page of another origin may read all of this answer.
-        later = {"Retry-After": "5"} if name == "unavailable" else {}
-        answer = refusal(ProblemError(name, detail), {**SHARED, **later, "Connection": "close"})
+        every = {**SHARED, **(headers or {}), "Connection": "close"}
+        answer = refusal(ProblemError(name, detail), every)
         lines = [f"HTTP/1.1 {answer.status_code} {name}".encode()]
         lines += [b"%s: %s" % header for header in answer.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", answer.body]))

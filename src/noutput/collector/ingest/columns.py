@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from noutput.campaign.wire import (
 from noutput.collector.cells import CELL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from noutput.collector.cells import CellLayout
 
@@ -40,6 +41,11 @@ _COMPACT = {  # by the version of the campaign
     for version, noun in ((1, b"attribute"), (2, b"question"))
 }
 
+# A thread that reads a large batch lets the others go on after so many reports, half a
+# millisecond of work. Without the pause, each of their steps would wait for its turn.
+_AT_ONCE = 64
+_PAUSE_SECONDS = 1e-4
+
 BODY_LIMITS: dict[bytes, int] = {
     REPORT_TYPE.encode(): MAX_REPORT_BYTES,
     BATCH_TYPE.encode(): MAX_BATCH_BYTES,
@@ -47,7 +53,9 @@ BODY_LIMITS: dict[bytes, int] = {
 }
 
 
-def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:
+def read_columns(
+    media: bytes, body: bytes, layout: CellLayout, *, aside: bool = False
+) -> tuple[bytes, bytes]:
     """Return the ids and the cells of all reports of a body.
 
     Parameters
@@ -57,6 +65,8 @@ def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, 
     body : bytes
     layout : CellLayout
         Of the campaign whose fingerprint, questions and outputs the reports must name.
+    aside : bool
+        Pause now and then, for a thread beside more urgent ones.
 
     Raises
     ------
@@ -71,7 +81,8 @@ def read_columns(media: bytes, body: bytes, layout: CellLayout) -> tuple[bytes, 
             one = decode_report(body, layout.campaign)
             found = _columns([(one.question, one.output, one.id)], layout)
         return found
-    return _columns(decode_entries(body, layout.campaign), layout)
+    entries = decode_entries(body, layout.campaign)
+    return _columns(_paused(entries) if aside else entries, layout)
 
 
 def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
@@ -83,6 +94,13 @@ def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     if cell is None:
         return None
     return bytes.fromhex(found[4].decode()), cell.to_bytes(CELL.itemsize, "little")
+
+
+def _paused(entries: Iterable[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
+    for place, entry in enumerate(entries, 1):
+        if not place % _AT_ONCE:
+            time.sleep(_PAUSE_SECONDS)
+        yield entry
 
 
 def _columns(reports: Iterable[tuple[str, int, str]], layout: CellLayout) -> tuple[bytes, bytes]:

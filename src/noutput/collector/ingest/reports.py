@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
-from noutput.collector.http.body import ClientGoneError, declared_size, read_body
+from noutput.collector.http.body import LARGE_BODY, ClientGoneError, has_large_body, read_body
 from noutput.collector.http.headers import SHARED, RawHeaders, raw
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ReportsRoute"]
 
-_LARGE_BODY = 1 << 16  # bytes: only a few of these are read at once
 _SLOW_BODY = 1 << 14  # bytes of JSON that take a millisecond or more
 _OK = [(b"content-type", b"application/json"), *raw(SHARED)]
 _ONE_ACCEPTED = b'{"accepted":1,"repeated":0}'
@@ -74,7 +73,7 @@ class ReportsRoute:
             detail = f"the content type must be one of the wire format; found {found!r}"
             raise ProblemError("unsupported-media-type", detail)
         await self._check_open(entry)
-        ids, cells = await self._read(media, headers, receive, entry)
+        ids, cells = await self._read(media, scope, receive, entry)
         await self._check_open(entry)
         try:
             outcome = await services.writer.count(Submission(entry.key, ids, cells))
@@ -99,21 +98,24 @@ class ReportsRoute:
         raise _not_open(entry)
 
     async def _read(
-        self, media: bytes, headers: RawHeaders, receive: Receive, entry: KnownCampaign
+        self, media: bytes, scope: Scope, receive: Receive, entry: KnownCampaign
     ) -> tuple[bytes, bytes]:
         """Return the ids and the cells of a body; of large ones a few at a time."""
         limits, limit = self._services.limits, BODY_LIMITS[media]
-        size = declared_size(headers, limit)
-        large = limit > _LARGE_BODY and (size is None or size > _LARGE_BODY)
+        headers: RawHeaders = scope["headers"]
+        large = limit > LARGE_BODY and has_large_body(headers)
         if large and self._large >= limits.large_bodies:
             detail = f"{self._large} large bodies are read already; send it again"
             raise ProblemError("unavailable", detail, {"Retry-After": "5", "Connection": "close"})
         self._large += large
         try:
             body = await read_body(receive, headers, limit, limits.body_seconds)
+            if large:
+                client = scope.get("client")
+                self._services.limiter.charge(client[0] if client else "", len(body) // LARGE_BODY)
             if len(body) > _SLOW_BODY and media.endswith(b"json"):
                 lane = self._services.lanes.bodies
-                return await lane.run(read_columns, media, body, entry.layout)
+                return await lane.run(read_columns, media, body, entry.layout, aside=True)
             return read_columns(media, body, entry.layout)
         except WireError as error:
             raise ProblemError.of(error) from None
