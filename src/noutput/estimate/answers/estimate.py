@@ -195,7 +195,8 @@ class AnswerEstimate:
             The level of the estimate if not given.
         kind : {"normal", "exact"}
             Normal intervals cover with a probability close to `level` from some hundred reports
-            on, whatever the population is: see `noutput.estimate.answers.normal`. Exact ones
+            on, whatever the population is: see `noutput.estimate.answers.normal`. With fewer than
+            100 reports they are exact ones. Exact ones
             cover with at least this probability for every population and every number of
             reports, and are up to 1.4 times as wide: see `noutput.estimate.answers.exact`.
         simultaneous : bool
@@ -316,6 +317,9 @@ class AnswerEstimate:
         wanted = _checks.inner_share("level", self.level if level is None else level)
         if simultaneous and self.n_answers > 2:
             wanted = 1.0 - (1.0 - wanted) / self.n_answers
+        _checks.choice("kind", kind, KINDS)
+        if min(self.n_reports, other.n_reports) < normal.FEWEST:
+            kind = "exact"
         each = wanted if kind == "normal" else (1.0 + wanted) / 2.0
         first, second = self._shares, other._shares
         mine = first.uncut(each, kind, simultaneous=False)

@@ -79,27 +79,22 @@ class Linear:
         return self._scores - self.values
 
     @cached_property
+    def _score_covariance(self) -> Array:
+        seen = self.observed
+        found = normal.score_covariance(seen.table, self._scores, seen.shares, seen.reports)
+        unknown = np.ptp(self.weights, axis=0) > 0.0
+        result: Array = np.where(unknown & unknown[:, None], found, 0.0)
+        return result
+
+    @property
     def variances(self) -> Array:
         """The variance of the score of one report."""
-        seen, reports = self.observed, self.observed.reports
-        found = seen.shares @ self._away**2 * (reports / (reports - 1.0))
-        means = seen.table @ self._scores
-        least = (seen.table @ self._scores**2 - means**2).min(axis=0)
-        result: Array = np.where(np.ptp(self.weights, axis=0) > 0.0, np.maximum(found, least), 0.0)
-        return result
+        return np.diagonal(self._score_covariance)
 
     @property
     def covariance(self) -> Array:
         """The covariance of the estimates."""
-        seen = self.observed
-        products = self._away.T @ (seen.shares[:, None] * self._away)
-        found = products / (seen.reports - 1.0)
-        raised = np.sqrt(self.variances / seen.reports)
-        own = np.sqrt(np.diagonal(found))
-        ratios = np.divide(raised, own, out=np.zeros_like(own), where=own > 0.0)
-        result: Array = found * ratios * ratios[:, None]
-        np.fill_diagonal(result, raised**2)
-        return result
+        return self._score_covariance / self.observed.reports
 
     @property
     def standard_errors(self) -> Array:
@@ -117,7 +112,7 @@ class Linear:
         """Return the ends before they are cut; exact ones are cut always."""
         _checks.inner_share("level", level)
         _checks.choice("kind", kind, KINDS)
-        if kind == "exact":
+        if kind == "exact" or self.observed.reports < normal.FEWEST:
             return self._exact((1.0 - level) / (self._different if simultaneous else 1))
         z = normal.critical_value(level)
         if simultaneous:

@@ -6,7 +6,7 @@ The estimate of :math:`\theta = \sum_x a_x \pi_x` is the average of the reports'
 sample variance v and third central moment :math:`\mu_3`. The usual interval
 :math:`\hat\theta \pm z \sqrt{v / n}` takes v as given, though it depends on :math:`\theta`: where
 an answer is rare, an estimate that is too low comes with a variance that is too low, and the
-interval ends too early. Three corrections, all from the sample moments:
+interval ends too early. Three corrections:
 
 *Variance at the hypothesis.* Among populations with :math:`\sum a_x \pi_x = \theta`, the one
 closest to the counts moves the mean of :math:`(s - \hat\theta)^2` by its regression on s, that is
@@ -20,11 +20,12 @@ For one binary score this is :math:`\theta (1 - \theta)` up to scale, and the in
 
 *Skewness.* A standardized average with skewness :math:`\gamma / \sqrt n` has the quantiles
 :math:`\pm z + \gamma (z^2 - 1) / (6 \sqrt n)` (Cornish and Fisher), so both ends miss equally
-often. The shift is limited to z / 2, which binds with a handful of reports only: use exact
-intervals there.
+often. The shift is limited to z / 2.
 
-*Least variance.* The variance of a report's score is concave in the population, so it is at least
-the smallest noise at a single answer; v is not taken smaller.
+*Few reports.* A few reports may all agree, which is no certainty. Eight more are added to the
+variance, as if they had come from the uniform population. With 2,000 reports that is nothing, and
+with a hundred a safeguard. The values are left alone. With fewer than 100 reports exact intervals
+take the place of normal ones.
 
 Several intervals at once use, in place of z, the level's quantile of :math:`\max_i |Z_i|`, where Z
 is normal with the estimated correlations (65,536 draws from a fixed seed).
@@ -54,10 +55,52 @@ import numpy as np
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["critical_value", "ends", "joint_critical_value", "largest_draws", "newcombe"]
+__all__ = [
+    "FEWEST",
+    "critical_value",
+    "ends",
+    "joint_critical_value",
+    "largest_draws",
+    "newcombe",
+    "score_covariance",
+]
 
 _NORMAL = NormalDist()
 _DRAWS = 1 << 16
+_ADDED = 8.0  # reports
+FEWEST = 100
+"""Reports from which normal intervals are given; with fewer, exact ones take their place."""
+
+
+def score_covariance(table: Array, scores: Array, shares: Array, reports: float) -> Array:
+    """Return the covariance of the scores of one report, of shape (m, m).
+
+    Parameters
+    ----------
+    table : array of shape (k, N)
+    scores : array of shape (N, m)
+    shares : array of shape (N,)
+        The share of every output among the reports.
+    reports : float
+
+    Examples
+    --------
+    >>> rows, both = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])
+    >>> score_covariance(rows, np.array([[-1.0], [1.0]]), both, 1e6).round(3)
+    array([[1.]])
+    >>> score_covariance(rows, np.array([[-1.0], [1.0]]), np.array([0.0, 1.0]), 2.0)  # both agree
+    array([[0.8]])
+    """
+    seen = _covariance(scores, shares) * (reports / (reports - 1.0))
+    even = _covariance(scores, table.mean(axis=0))
+    result: Array = (reports * seen + _ADDED * even) / (reports + _ADDED)
+    return result
+
+
+def _covariance(scores: Array, chances: Array) -> Array:
+    away = scores - chances @ scores
+    result: Array = away.T @ (chances[:, None] * away)
+    return result
 
 
 def critical_value(level: float) -> float:

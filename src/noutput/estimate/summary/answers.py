@@ -45,8 +45,8 @@ class AnswerSummary(Shown):
     car    ████████████████████████  70.0%  (68.1% to 71.9%)
     <BLANKLINE>
     In brackets: 95% intervals.
-    Forged reports: no sign of them (p = 1). The table has no spare outputs, so only counts that \
-no answers explain are noticed.
+    Forged reports: no sign of them (p = 1); the table has no spare outputs, so only impossible \
+counts are noticed
     """
 
     question: Answers
@@ -140,8 +140,7 @@ no answers explain are noticed.
         else:
             told = f"no sign of them (p = {p:.2g})"
         if not spare:
-            told += ". The table has no spare outputs, so only counts that no answers explain are "
-            told += "noticed."
+            told += "; the table has no spare outputs, so only impossible counts are noticed"
         return [f"Forged reports: {told}"]
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,10 +26,11 @@ def summary_page(found: Shown) -> str:
     rows = "".join(
         f"<tr><th scope='row' style='text-align: left; font-weight: normal'>{escape(name)}</th>"
         f"<td style='text-align: right'><b>{escape(value)}</b></td>"
-        f"<td style='text-align: left'>{escape(low)} to {escape(high)}</td></tr>"
+        f"<td style='text-align: left; padding-left: 10px'>{escape(low)} to {escape(high)}</td>"
+        "</tr>"
         for name, (value, low, high) in found.lines.items()
     )
-    table = f"<table style='{_FONT}; margin: 6px 0'>{rows}</table>" if rows else ""
+    table = f"<table style='{_FONT}; margin: 6px 0; color: inherit'>{rows}</table>" if rows else ""
     level = f"{100.0 * found.level:g}% intervals"
     notes = "".join(f"<div>{escape(note)}</div>" for note in found.notes)
     return (
@@ -54,7 +55,7 @@ def picture(bars: Sequence[Bar], full_scale: float | None = None) -> str:
     left = int(_LETTER * min(longest, _MOST_LETTERS)) + 10
     largest = full_scale or max([1e-9, *(max(bar.share, bar.high) for bar in bars)])
     parts = [_row(bar, place * _ROW, left, _PLOT / largest) for place, bar in enumerate(bars)]
-    width, height = left + _PLOT + 160, _ROW * len(bars)
+    width, height = left + _PLOT + 190, _ROW * len(bars)
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' role='img' width='{width}' height='{height}' "
         f"viewBox='0 0 {width} {height}' style='max-width: 100%; {_FONT}' "

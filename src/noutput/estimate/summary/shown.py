@@ -71,7 +71,9 @@ class Shown(ABC):
     @property
     def heading(self) -> str:
         """The question's title, and how many people answered under which epsilon."""
-        title = f"{self.question.title}: " if self.question.title else ""
+        title = self.question.title
+        if title:
+            title += " " if title[-1] in ".:?!" else ": "
         count = f"{self.reports:,} report{'s' if self.reports != 1 else ''}"
         return f"{title}{count}, epsilon = {self.epsilon:g}"
 

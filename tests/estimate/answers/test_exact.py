@@ -1,0 +1,81 @@
+"""Exact intervals: coverage computed over all counts, for every population that is tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import noutput as no
+from noutput.estimate.answers.exact import exact_interval
+from noutput.estimate.answers.scores import fixed_scores
+from tests.estimate.answer_tables import direct, mixed, populations, subsets, whole
+from tests.estimate.answers.test_scores import all_counts, chance
+
+FIVE = whole(np.concatenate([subsets(3, 1.5, 1), subsets(3, 1.5, 2)[:, :2]], axis=1))
+
+
+@pytest.mark.parametrize("reports", [2, 4])
+@pytest.mark.parametrize("shares", [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
+def test_coverage_over_all_possible_counts(reports: int, shares: list[float]) -> None:
+    rows, fixed = FIVE.table(), fixed_scores(FIVE)
+    functions = {(1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.0, 2.0, 3.0), (1.0, 0.0, -1.0)}
+    covered = dict.fromkeys(functions, 0.0)
+    for counts in all_counts(5, reports):
+        seen = np.array(counts) / reports
+        for weights in functions:
+            a = np.array(weights)
+            low, high = exact_interval(rows, fixed @ a, a, seen, reports, 0.2)
+            if low - 1e-9 <= np.dot(shares, a) <= high + 1e-9:
+                covered[weights] += chance(counts, np.array(shares) @ rows)
+    assert min(covered.values()) >= 0.8
+
+
+def test_two_scores_are_clopper_and_pearson() -> None:
+    table = direct(4, 1.0)
+    found = no.estimate_answers(table, no.Tally(table.fingerprint, (30, 20, 40, 10)))
+    low, high = found.interval("shares", 0.9, kind="exact")
+    inside, outside = table.table()[0, 0], table.table()[1, 0]
+    ends = stats.binomtest(40, 100).proportion_ci(0.9, method="exact")
+    wanted = (np.array([ends.low, ends.high]) - outside) / (inside - outside)
+    np.testing.assert_allclose([low[2], high[2]], np.clip(wanted, 0.0, 1.0), atol=1e-6)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 300), min_size=13, max_size=13).filter(lambda c: sum(c) >= 2))
+def test_intervals_are_within_what_is_possible_and_grow_with_the_level(counts: list[int]) -> None:
+    table = mixed(5, 1.0)
+    found = no.estimate_answers(table, no.Tally(table.fingerprint, tuple(counts)))
+    for statistic in ("shares", "cdf"):
+        for kind in ("normal", "exact"):
+            low, high = found.interval(statistic, 0.8, kind=kind)
+            wide_low, wide_high = found.interval(statistic, 0.99, kind=kind)
+            assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+            assert np.all(wide_low <= low + 1e-9)
+            assert np.all(high <= wide_high + 1e-9)
+
+
+def test_many_reports_cost_forty_percent_at_most_where_the_noise_is_known() -> None:
+    table, truth = mixed(5, 1.0), populations(5)["uniform"]
+    counts = tuple(np.rint(truth @ table.table() * 10**7).astype(int).tolist())
+    found = no.estimate_answers(table, no.Tally(table.fingerprint, counts))
+    widths = {}
+    for kind in ("normal", "exact"):
+        low, high = found.interval("cdf", kind=kind)
+        widths[kind] = (high - low)[:-1]
+    ratio = widths["exact"] / widths["normal"]
+    assert 1.3 < ratio.min() <= ratio.max() < 1.5
+
+
+def test_counts_of_any_size() -> None:
+    table = mixed(3, 1.0)
+    counts = tuple(int(x) for x in np.rint(table.table().mean(axis=0) * 1e4))
+    for factor in (1, 10**12, 10**100):
+        found = no.estimate_answers(
+            table, no.Tally(table.fingerprint, tuple(factor * count for count in counts))
+        )
+        low, high = found.interval("shares", kind="exact")
+        assert np.all((low <= 1 / 3 + 1e-3) & (high >= 1 / 3 - 1e-3))
+        assert np.all(np.isfinite(found.interval("cdf", simultaneous=True)[0]))

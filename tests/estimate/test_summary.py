@@ -1,0 +1,200 @@
+"""Summaries of numbers and of answers: text, page, picture, JSON and frames."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import noutput as no
+from noutput import _extras
+from noutput.errors import InvalidArgumentError, MissingExtraError
+from noutput.estimate.summary import text
+from noutput.estimate.summary.page import picture
+from tests.estimate.answer_tables import direct, mixed
+
+STARS = no.Scale(1, 2, 3, 4, 5, name="stars", label="Stars")
+WAYS = no.Choice("train", "car <& bicycle>", "電車", "other")
+TWO = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+
+
+def tally(table: no.AnswerMechanism, shares: list[float], people: int = 20_000) -> no.Tally:
+    counts = np.random.default_rng(1).multinomial(people, np.array(shares) @ table.table())
+    return no.Tally(table.fingerprint, tuple(counts.tolist()))
+
+
+@pytest.fixture(scope="module")
+def stars() -> no.AnswerSummary:
+    table = mixed(5, 1.0)
+    return no.summarize(table, tally(table, [0.05, 0.0, 0.2, 0.35, 0.4]), STARS)
+
+
+@pytest.fixture(scope="module")
+def minutes() -> no.Summary:
+    asked = no.Number(0, 180, "minutes", label="Commute")
+    return no.summarize(TWO, no.Tally(TWO.fingerprint, (6_000, 4_000)), asked, bins=16)
+
+
+def test_a_scale_as_text(stars: no.AnswerSummary) -> None:
+    lines = str(stars).splitlines()
+    assert lines[0].startswith("Stars: 20,000 reports, epsilon = 1")
+    assert [line.split("  ")[0] for line in lines[2:7]] == list("12345")
+    assert {line.index("%") for line in lines[2:7]} == {lines[2].index("%")}  # aligned
+    assert any(line.startswith("Mean score") for line in lines)
+    assert any(line.startswith("Median              4  (4 to 4)") for line in lines)
+    assert "no sign of them" in lines[-1]
+    assert "-" not in "".join(lines)  # no share is shown below zero
+
+
+def test_a_number_as_text(minutes: no.Summary) -> None:
+    shown = str(minutes)
+    assert shown.startswith("Commute: 10,000 reports, epsilon = 1.1")
+    assert "minutes)" in shown
+    assert "Upper quartile" in shown
+    assert shown.count("█") > 10
+
+
+def test_labels_are_aligned_by_columns_of_a_terminal() -> None:
+    table = direct(4, 1.0)
+    found = no.summarize(table, tally(table, [0.4, 0.3, 0.2, 0.1]), WAYS)
+    lines = str(found).splitlines()[2:6]
+    assert len({text.columns(line) for line in lines}) == 1
+    assert "no spare outputs" in str(found)
+    assert found.cdf is None
+    assert found.mean is None
+    assert found.quantiles == {}
+
+
+def test_yes_and_no_are_one_share() -> None:
+    table = direct(2, 1.0)
+    found = no.summarize(table, tally(table, [0.9, 0.1]), no.YesNo(label="Did it crash?"))
+    assert [bar.label for bar in found.bars] == ["yes"]
+    assert str(found).startswith("Did it crash? 20,000 reports")
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(found.shares[1].value)
+    assert found.full_scale == 1.0
+
+
+def test_pages_are_well_formed_and_escaped(stars: no.AnswerSummary, minutes: no.Summary) -> None:
+    table = direct(4, 1.0)
+    ways = no.summarize(table, tally(table, [0.4, 0.3, 0.2, 0.1]), WAYS)
+    for found in (stars, minutes, ways):
+        page = ET.fromstring(found._repr_html_())  # noqa: S314 - our own
+        drawn = page.findall(".//{http://www.w3.org/2000/svg}rect")
+        assert len(drawn) == len(found.bars)
+    assert "car &lt;&amp; bicycle&gt;" in ways._repr_html_()
+    assert picture([]) == ""
+
+
+def test_plots_have_a_bar_and_a_line_per_answer(stars: no.AnswerSummary) -> None:
+    axes = stars.plot(Figure().subplots())
+    assert [bar.get_width() for bar in axes.containers[0]] == pytest.approx(
+        [100.0 * share for share in stars.shown]
+    )
+    assert [label.get_text() for label in axes.get_yticklabels()] == list("12345")
+    assert len(axes.collections[0].get_paths()) == 5
+
+
+def test_json_has_unbiased_shares_and_those_that_are_shown(stars: no.AnswerSummary) -> None:
+    content = json.loads(json.dumps(stars.to_dict(), allow_nan=False))
+    assert content["question"] == STARS.to_document()
+    assert [row["answer"] for row in content["answers"]] == [1, 2, 3, 4, 5]
+    assert sum(row["share"] for row in content["answers"]) == pytest.approx(1.0)
+    assert min(row["shown"] for row in content["answers"]) >= 0.0
+    assert all(row["low"] <= row["high"] for row in content["answers"])
+    assert content["quartiles"][1]["value"] == 4
+    assert content["reports"] == 20_000
+
+
+def test_json_of_numbers(minutes: no.Summary) -> None:
+    content = json.loads(json.dumps(minutes.to_dict(), allow_nan=False))
+    assert content["question"]["unit"] == "minutes"
+    assert content["reports"] == minutes.reports == 10_000
+    assert content["forged_reports"]["p_value"] == minutes.goodness
+
+
+def test_frames(stars: no.AnswerSummary, minutes: no.Summary) -> None:
+    frame = stars.to_frame("pandas")
+    assert list(frame.columns) == [
+        "answer", "label", "share", "low", "high", "shown", "cdf", "cdf_low", "cdf_high",
+    ]  # fmt: skip
+    assert minutes.to_frame("polars")["statistic"].to_list()[0] == "mean"
+    assert type(stars.to_frame()).__module__.startswith("pandas")
+    with pytest.raises(InvalidArgumentError, match="package must be one of 'pandas', 'polars'"):
+        stars.to_frame("excel")
+
+
+def test_a_missing_package_is_named(
+    stars: no.AnswerSummary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name=name.partition(".")[0])
+
+    monkeypatch.setattr(_extras, "import_module", missing)
+    with pytest.raises(MissingExtraError, match="polars"):
+        stars.to_frame("polars")
+    with pytest.raises(MissingExtraError, match="plot"):
+        stars.plot()
+
+
+def test_a_design_is_known_by_its_parts() -> None:
+    table = mixed(5, 1.0)
+    design = SimpleNamespace(mechanism=table, question=STARS)
+    reports = table.privatize(np.arange(500) % 5, rng=np.random.default_rng(2))
+    found = no.summarize(design, reports)
+    assert isinstance(found, no.AnswerSummary)
+    assert found.question is STARS
+    other = no.Scale(*"abcde")
+    assert no.summarize(design, reports, question=other).question is other
+    unknown = SimpleNamespace(mechanism=TWO, question=None)
+    assert no.summarize(unknown, [0, 1, 1], bins=4).question == no.Number(-1, 1)
+
+
+def test_the_level_is_that_of_all_intervals() -> None:
+    table = mixed(5, 1.0)
+    counted = tally(table, [0.2] * 5)
+    narrow, wide = (no.summarize(table, counted, STARS, level=level) for level in (0.5, 0.99))
+    assert "99% intervals" in str(wide)
+    for one, other in zip(narrow.shares, wide.shares, strict=True):
+        assert one.half < other.half
+
+
+def test_forged_reports_are_told() -> None:
+    table = mixed(5, 1.0)
+    counts = [100] * table.n_outputs
+    counts[0] = 5_000
+    found = no.summarize(table, no.Tally(table.fingerprint, tuple(counts)), STARS)
+    assert found.goodness < 0.01
+    assert "LIKELY" in str(found)
+    assert found.estimate.spare_outputs == table.n_outputs - 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"question": no.Number(0, 1)}, "question must be a Scale, a Choice or a YesNo"),
+        ({}, "question must be a Scale"),
+        ({"question": STARS, "bins": 8}, "bins must be given for numbers only"),
+        ({"question": no.YesNo()}, "have as many answers as the table has rows, 5"),
+        ({"question": STARS, "level": 1.0}, "level must lie strictly between 0 and 1"),
+    ],
+)
+def test_bad_input_for_answers(arguments: dict[str, Any], message: str) -> None:
+    table = mixed(5, 1.0)
+    with pytest.raises(InvalidArgumentError, match=message):
+        no.summarize(table, tally(table, [0.2] * 5), **arguments)
+
+
+def test_bad_input_for_numbers() -> None:
+    counted = no.Tally(TWO.fingerprint, (5, 5))
+    with pytest.raises(InvalidArgumentError, match="question must be a Number"):
+        no.summarize(TWO, counted, STARS)
+    with pytest.raises(InvalidArgumentError, match="bins must be a whole number"):
+        no.summarize(TWO, counted, no.Number(0, 1), bins=0)
+    with pytest.raises(InvalidArgumentError, match="mechanism must be a TableMechanism"):
+        no.summarize(no.mechanism("pm", 1.0), counted, no.Number(0, 1))
