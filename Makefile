@@ -49,6 +49,7 @@ format: $(READY)
 
 catalog: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/build_catalog.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.build_answers
 	$(BIN)/python -m tools.train_catalog
 
 # The peers are installed into .venv-peers. `make bench PARTS="frames analyst"` measures other parts.

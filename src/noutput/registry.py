@@ -20,6 +20,7 @@ from noutput.mechanisms.unary_encoding import oue, sue
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from noutput.designs.result import Design
     from noutput.mechanisms.base import Mechanism
 
 __all__ = ["MECHANISMS", "RegisteredMechanism", "mechanism"]
@@ -50,7 +51,8 @@ def _designed(**choices: Any) -> Callable[..., Mechanism]:
     def make(epsilon: float, n_outputs: int | None = None) -> Mechanism:
         from noutput.designs.design import design  # needs scipy, which the other mechanisms do not
 
-        return design(epsilon, n_outputs, **choices).mechanism
+        made: Design = design(epsilon, n_outputs, **choices)
+        return made.mechanism
 
     return make
 

@@ -73,9 +73,9 @@ def test_what_is_asked_is_what_comes(
         data.draw(st.sampled_from([0.0, -4e-7, 4e-7, -1e-12, 1e-12]), "factor"),
     )
     size = data.draw(st.sampled_from([2, 3]), "size")
-    found = no.design(epsilon, size, objective, method)  # type: ignore[arg-type]
+    found = no.design(epsilon, size, objective, method)  # type: ignore[call-overload]
     assert_as_asked(found, epsilon, size, objective, method)
-    again = no.design(epsilon, size, objective, method)  # type: ignore[arg-type]
+    again = no.design(epsilon, size, objective, method)  # type: ignore[call-overload]
     assert again.mechanism == found.mechanism
 
 
@@ -105,15 +105,15 @@ def test_a_norm_close_to_the_average_is_no_average() -> None:
 @pytest.mark.parametrize("method", ["optimal", "numerical"])
 def test_a_cached_design_of_another_size_is_made_again(method: str) -> None:
     """A file that has the right request and the wrong design."""
-    small = no.design(1.07, 2, "worst", method)  # type: ignore[arg-type]
-    large = no.design(1.07, 4, "worst", method)  # type: ignore[arg-type]
+    small = no.design(1.07, 2, "worst", method)  # type: ignore[call-overload]
+    large = no.design(1.07, 4, "worst", method)  # type: ignore[call-overload]
     folder = catalog.cache_folder()
     assert folder is not None
     for path in folder.iterdir():
         stored = json.loads(path.read_text())
         stored["design"] = json.loads((small if stored["design"] else large).to_json())
         path.write_text(json.dumps(stored))
-    assert no.design(1.07, 4, "worst", method).mechanism.n_outputs == 4  # type: ignore[arg-type]
+    assert no.design(1.07, 4, "worst", method).mechanism.n_outputs == 4  # type: ignore[call-overload]
 
 
 def test_two_epsilons_of_one_name_are_not_written(tmp_path: Path) -> None:

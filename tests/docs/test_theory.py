@@ -6,9 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noutput as no
 from noutput.designs import catalog, distribution
+from noutput.designs.answers.error import worst_error
+from noutput.mechanisms.answer_baselines import answer_mechanism
 from noutput.mechanisms.square_wave import square_wave
 from tests.docs.stated import rows, stated
 
@@ -116,3 +119,41 @@ def _check_range(shown: tuple[float, float], found: list[float], step: float) ->
     """The range holds all that was found, and is not wider than its last digit."""
     assert shown[0] <= min(found) < shown[0] + step
     assert shown[1] - step < max(found) <= shown[1]
+
+
+ANSWERS = dict(rows(PAGE, "one threshold"))
+BASELINES = ("direct-encoding", "subset-selection", "threshold", "oue", "sue")
+
+
+def _multiple(table: NDArray[np.float64], design: no.AnswerDesign) -> float:
+    return worst_error(table, design.objective.factor) / design.lower_bound
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_what_other_mechanisms_for_answers_lose(case: str) -> None:
+    k, epsilon = int(case.split(", ")[0]), float(case.split(", ")[1])
+    design = no.design(epsilon, question=no.Scale(*range(k)))
+    assert design.objective.name == "cdf"
+    found = [_multiple(design.mechanism.table(), design)]
+    for name in BASELINES:
+        try:
+            found.append(_multiple(answer_mechanism(name, epsilon, k).table(), design))
+        except no.InvalidArgumentError:  # needs too many outputs
+            found.append(math.nan)
+    values = np.linspace(-1.0, 1.0, k)
+    for size, objective in ((16, "worst"), (64, "distribution")):
+        table = no.design(epsilon, size, objective).mechanism
+        found.append(_multiple(table.probabilities(values), design))
+    for shown, value in zip(ANSWERS[case], found, strict=True):
+        assert shown == "" if math.isnan(value) else _near(shown, value), (shown, value)
+
+
+def test_direct_encoding_for_a_choice() -> None:
+    (times,) = stated(PAGE, r"For 11 answers at ε = 0.5 it has ([\d.]+) times the squared error")
+    factors = {}
+    for k, epsilon in ((2, 0.5), (5, 1.0), (11, 2.0), (11, 0.5)):
+        design = no.design(epsilon, question=no.Scale(*range(k)), objective="shares")
+        direct = answer_mechanism("direct-encoding", epsilon, k)
+        factors[k, epsilon] = _multiple(direct.table(), design)
+    assert factors.pop((11, 0.5)) == pytest.approx(times, abs=0.005)
+    assert max(factors.values()) < 1.00001

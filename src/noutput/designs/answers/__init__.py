@@ -9,7 +9,8 @@ estimate, in the worst case over all populations, by one of four objectives. The
 - `search`: both together;
 - `error`: the error of a certified table;
 - `certificate`: a lower bound as plain numbers, and its checker, which shares no code with the
-  search; `bound` finds the numbers;
+  search; `bound` finds the numbers, `relaxation` those for more than 16 answers;
 - `document`, `result`: the design as JSON, and as an object;
+- `shipped`: the catalog;
 - `request`: from a question to a design.
 """

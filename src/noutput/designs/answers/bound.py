@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput.designs.answers.certificate import AnswerBound, AnswerCertificate, prove
 from noutput.designs.answers.objective import AnswerObjective
+from noutput.designs.answers.relaxation import relaxed
 from noutput.designs.answers.saddle import MOST_ENUMERATED, solve
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from noutput.designs.answers.saddle import Saddle
     from noutput.designs.solution import Array
 
-__all__ = ["find_bound", "make_objective"]
+__all__ = ["find_bound", "make_objective", "optimum"]
 
 _DIGITS = 8
 
@@ -35,16 +37,43 @@ def make_objective(
 def find_bound(epsilon: float, objective: AnswerObjective) -> AnswerBound:
     """Return a proven lower bound.
 
-    Above 16 answers it is that of populations with 16 different answers, or, for "shares", that of
-    the population in which all answers are as frequent.
+    For "shares" it is that of the population in which all answers are as frequent. For the others
+    above 16 answers it is the larger one of two: that of populations with 16 different answers, and
+    a semidefinite relaxation for all.
     """
-    k, factor = objective.n_answers, objective.factor
+    factor = objective.factor
+    bounds = [
+        AnswerBound(prove(epsilon, factor, each), each)
+        for each in _certificates(epsilon, objective)
+    ]
+    return max(bounds, key=lambda bound: bound.value)
+
+
+@lru_cache(maxsize=4)
+def optimum(epsilon: float, objective: AnswerObjective) -> Saddle:
+    """Return the best table for an objective; the last ones are kept."""
+    return solve(epsilon, objective.factor)
+
+
+def _certificates(epsilon: float, objective: AnswerObjective) -> list[AnswerCertificate]:
+    k = objective.n_answers
     if objective.name == "shares":
-        certificate = _symmetric(epsilon, k)
-    else:
-        rows = np.unique(np.linspace(0, k - 1, min(k, MOST_ENUMERATED)).round().astype(np.intp))
-        certificate = _certificate(solve(epsilon, factor[rows]), rows, k)
-    return AnswerBound(prove(epsilon, factor, certificate), certificate)
+        return [_symmetric(epsilon, k)]
+    if k <= MOST_ENUMERATED:
+        return [_certificate(optimum(epsilon, objective), np.arange(k), k)]
+    rows = np.linspace(0, k - 1, MOST_ENUMERATED).round().astype(np.intp)
+    some = _certificate(solve(epsilon, objective.factor[rows]), rows, k)
+    return [some, _relaxed(optimum(epsilon, objective))]
+
+
+def _relaxed(found: Saddle) -> AnswerCertificate:
+    influence, multipliers, diagonal = relaxed(found)
+    return AnswerCertificate(
+        tuple((found.population / found.population.sum()).tolist()),
+        tuple(tuple(row) for row in influence.tolist()),
+        tuple(multipliers.tolist()),
+        tuple(diagonal.tolist()),
+    )
 
 
 def _certificate(found: Saddle, rows: NDArray[np.intp], k: int) -> AnswerCertificate:

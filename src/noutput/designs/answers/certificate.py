@@ -32,8 +32,13 @@ linear). What it costs is :math:`\sum_j (\pi'P_j)\,|B'w_j|^2 - \sum_k \pi_k |B_k
 A violation is repaired by raising all :math:`y_k` alike. Only answers where one of the numbers is
 not zero take part, so a certificate that uses 16 of 64 answers is checked by looking at
 :math:`2^{16}` columns: it is a bound for populations that give no other answers. Where more answers
-take part, all must be alike (:math:`Z = \alpha + \beta 1`, equal :math:`\pi_k` and :math:`y_k`),
-and one column per size of the subset is looked at.
+take part, either all are alike (:math:`Z = \alpha + \beta 1`, equal :math:`\pi_k` and :math:`y_k`),
+and one column per size of the subset is looked at, or the certificate has k + 1 more numbers d.
+With :math:`v = c + h\sigma` for signs :math:`\sigma`, the inequality says that a quadratic form
+:math:`s'Qs` of :math:`s = (1, \sigma)` is not negative. It is at least
+:math:`\sum_i d_i + (k + 1) \min(0, \lambda)` with the smallest eigenvalue :math:`\lambda` of
+:math:`Q - \mathrm{diag}(d)`. What that lacks is taken off the bound, since raising all
+:math:`y_k` by :math:`\delta` raises :math:`(\pi'v)(y'v)` by :math:`k\delta` at least.
 
 This module shares no code with the search for tables and bounds. It computes in floats, and every
 sum is moved to the safe side by a relative :math:`10^{-12}`, a hundred times what rounding can do
@@ -75,11 +80,14 @@ class AnswerCertificate:
         The rows of Z.
     multipliers : tuple of k floats
         The numbers y.
+    diagonal : tuple of k + 1 floats, optional
+        The numbers d, where neither few answers take part nor all are alike.
     """
 
     population: tuple[float, ...]
     influence: tuple[tuple[float, ...], ...]
     multipliers: tuple[float, ...]
+    diagonal: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +122,19 @@ def prove(epsilon: float, factor: Array, certificate: AnswerCertificate) -> floa
     1.5
     """
     shares, influence, multipliers = _parts(factor, certificate)
+    traces, own = factor * influence, shares * np.square(factor).sum(axis=1)
+    terms = 2.0 * traces.sum() - multipliers.sum() - own.sum()
+    size = 2.0 * np.abs(traces).sum() + np.abs(multipliers).sum() + own.sum()
+    lost = _ROUNDING * size
+    if certificate.diagonal:
+        diagonal = np.array(certificate.diagonal, np.float64)
+        lost += max(0.0, -_least_form(epsilon, shares, influence, multipliers, diagonal))
+        return float(terms - lost)
     used = (shares != 0.0) | (multipliers != 0.0) | (influence != 0.0).any(axis=1)
     parts = shares[used], influence[used], multipliers[used]
     entries = 1.0 + np.expm1(epsilon) * _subsets(*parts)
     needed = max(0.0, _largest_violation(entries, *parts))
-    traces, own = factor * influence, shares * np.square(factor).sum(axis=1)
-    terms = 2.0 * traces.sum() - multipliers.sum() - own.sum()
-    size = 2.0 * np.abs(traces).sum() + np.abs(multipliers).sum() + own.sum()
-    return float(terms - needed * np.count_nonzero(used) - _ROUNDING * size)
+    return float(terms - needed * np.count_nonzero(used) - lost)
 
 
 def verify(epsilon: float, factor: Array, certificate: AnswerCertificate, claimed: float) -> None:
@@ -147,6 +160,26 @@ def _parts(factor: Array, certificate: AnswerCertificate) -> tuple[Array, Array,
     if shares.min() < 0.0 or not abs(shares.sum() - 1.0) <= _SUM:
         raise InvalidArgumentError("certificate", "have shares that add up to 1", shares.tolist())
     return shares / shares.sum(), influence, multipliers
+
+
+def _least_form(
+    epsilon: float, shares: Array, influence: Array, multipliers: Array, diagonal: Array
+) -> float:
+    """Return what the quadratic form of the signs cannot be below."""
+    k = len(shares)
+    if diagonal.shape != (k + 1,) or not np.isfinite(diagonal).all():
+        rule = f"have {k + 1} finite numbers on its diagonal"
+        raise InvalidArgumentError("certificate", rule, diagonal.size)
+    mapped = (
+        np.hstack([np.full((k, 1), np.exp(epsilon) + 1.0), np.eye(k) * np.expm1(epsilon)]) / 2.0
+    )
+    product = np.outer(shares @ mapped, multipliers @ mapped)
+    squares = influence.T @ mapped
+    form = (product + product.T) / 2.0 - squares.T @ squares
+    size = np.abs(product).sum() + np.square(np.abs(influence).T @ mapped).sum()
+    size += np.abs(diagonal).sum()
+    least = float(np.linalg.eigvalsh(form - np.diag(diagonal))[0])
+    return float(diagonal.sum() + (k + 1) * (min(0.0, least) - _ROUNDING * size))
 
 
 def _subsets(shares: Array, influence: Array, multipliers: Array) -> Array:

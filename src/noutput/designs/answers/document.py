@@ -25,6 +25,7 @@ Parts: TypeAlias = tuple[AnswerMechanism, Answers, AnswerObjective, float, Answe
 
 _KEYS = ("question", "objective", "units", "value", "lower_bound", "certificate", "mechanism")
 _PROOF_KEYS = ("population", "influence", "multipliers")
+_OPTIONAL = "diagonal"
 _MOST_COLUMNS = 2 * MAX_ANSWERS
 _SAME = 1e-6
 
@@ -45,7 +46,7 @@ def write(
         "units": objective.units,
         "value": value,
         "lower_bound": proof.value,
-        "certificate": {key: getattr(proof.certificate, key) for key in _PROOF_KEYS},
+        "certificate": _numbers(proof.certificate),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(entry)}" for key, entry in head.items()]
     lines.append(f' "mechanism": {mechanism.to_json().rstrip()}')
@@ -88,6 +89,11 @@ def read(text: object, *, trusted: bool = False) -> Parts:
     return mechanism, question, objective, value, proof
 
 
+def _numbers(certificate: AnswerCertificate) -> dict[str, Any]:
+    found = {key: getattr(certificate, key) for key in (*_PROOF_KEYS, _OPTIONAL)}
+    return {key: numbers for key, numbers in found.items() if numbers}
+
+
 def _check(mechanism: AnswerMechanism, factor: Array, claimed: float, proof: AnswerBound) -> None:
     from noutput.designs.answers.error import worst_error  # needs scipy, which takes long to load
 
@@ -120,7 +126,7 @@ def _objective(found: dict[str, Any], question: Answers) -> AnswerObjective:
 
 
 def _certificate(found: object) -> AnswerCertificate:
-    if not isinstance(found, dict) or set(found) != set(_PROOF_KEYS):
+    if not isinstance(found, dict) or set(found) - {_OPTIONAL} != set(_PROOF_KEYS):
         raise DocumentError("certificate", f"have the keys {list(_PROOF_KEYS)}", found)
     numbers = table_document.numbers
     rows = table_document.entries("certificate.influence", found["influence"], MAX_ANSWERS)
@@ -131,6 +137,7 @@ def _certificate(found: object) -> AnswerCertificate:
             for k, row in enumerate(rows)
         ),
         tuple(numbers("certificate.multipliers", found["multipliers"], MAX_ANSWERS)),
+        tuple(numbers("certificate.diagonal", found.get(_OPTIONAL, []), MAX_ANSWERS + 1)),
     )
 
 

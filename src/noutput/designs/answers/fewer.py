@@ -22,6 +22,7 @@ _ACCURACY = 1e-5
 _FINAL = 1e-7
 _SHARE = 0.3
 _TRIED = 6
+_STEPS = 60  # tables that need more have too few outputs
 _FEASIBLE = 1e-7
 
 
@@ -93,7 +94,7 @@ def _without(found: Saddle, dropped: NDArray[np.intp]) -> Saddle | None:
     if np.linalg.matrix_rank(entries) < k or nnls(entries.T, np.ones(k))[1] > _FEASIBLE:
         return None
     try:
-        smaller = restricted(found.epsilon, found.factor, members, _ACCURACY)
+        smaller = restricted(found.epsilon, found.factor, members, _ACCURACY, steps=_STEPS)
     except np.linalg.LinAlgError:  # pragma: no cover - only where rounding makes it singular
         return None
     return smaller if np.abs(smaller.table.sum(axis=1) - 1.0).max() <= _FEASIBLE else None

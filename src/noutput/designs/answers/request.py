@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from noutput import _checks
 from noutput.designs.answers.objective import OBJECTIVES, unit_scores
 from noutput.designs.answers.result import AnswerDesign
-from noutput.designs.certificate import EPSILON_RANGE
+from noutput.designs.answers.shipped import shipped
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.rows import MAX_OUTPUTS
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from noutput.designs.solution import Progress
     from noutput.questions import Answers
 
-__all__ = ["design_answers", "objective_name"]
+__all__ = ["EPSILONS", "design_answers", "objective_name", "solve_answers"]
+
+EPSILONS = (0.05, 8.0)
+"""The least and the largest privacy loss of a design for answers."""
 
 
 def objective_name(question: Answers, objective: object = None) -> str:
@@ -55,19 +58,24 @@ def design_answers(
 ) -> AnswerDesign:
     """Return the best table for a question with answers; see `noutput.designs.design.design`."""
     name = objective_name(question, objective)
-    lowest, highest = EPSILON_RANGE
+    lowest, highest = EPSILONS
     if not lowest <= epsilon <= highest:
         raise InvalidArgumentError("epsilon", f"lie in [{lowest}, {highest}]", epsilon)
     k = question.n_answers
     if n_outputs is not None and _checks.whole("n_outputs", n_outputs, 2, MAX_OUTPUTS) < k:
         rule = f"be {k} at least, one per answer, so that all shares can be estimated"
         raise InvalidArgumentError("n_outputs", rule, n_outputs)
-    return _solved(epsilon, question, n_outputs, name, progress)
+    found = shipped(epsilon, question, name) if n_outputs is None else None
+    if found is None:
+        found = solve_answers(epsilon, question, n_outputs, name, progress)
+    progress(1.0)
+    return found
 
 
-def _solved(
+def solve_answers(
     epsilon: float, question: Answers, n_outputs: int | None, name: str, progress: Progress
 ) -> AnswerDesign:
+    """Return a design that is made from nothing."""
     from noutput.designs.answers.bound import find_bound, make_objective
     from noutput.designs.answers.error import worst_error
     from noutput.designs.answers.search import find_table
@@ -77,8 +85,7 @@ def _solved(
     objective = make_objective(epsilon, name, question.n_answers, scores)
     proof = find_bound(epsilon, objective)
     progress(0.3)
-    table = find_table(epsilon, objective, n_outputs, MAX_OUTPUTS, progress)
+    table = find_table(epsilon, objective, proof.value, n_outputs, MAX_OUTPUTS, progress)
     mechanism = quantize_answers(epsilon, table)
     value = worst_error(mechanism.table(), objective.factor)
-    progress(1.0)
     return AnswerDesign(mechanism, question, objective, value, proof)

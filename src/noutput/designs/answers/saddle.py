@@ -44,12 +44,15 @@ MOST_ENUMERATED = 16
 """The largest number of answers of which all subsets are looked at."""
 
 _ADDED = 60
-_KEPT = 300
+_KEPT = 500
 _ROUNDS = 60
 _LOOSE = 0.1
 _SHARE = 0.1
 _SEARCHED = 32
 _PASSES = 40
+_STEPS = 600
+_SEARCH_ROUNDS = 30
+_SEARCH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,14 @@ def solve(
     tolerance : float
         The gap at which to stop, relative to the value.
     rounds : int
-        The most rounds of column generation. Above 16 answers not all columns are looked at.
+        The most rounds of column generation. Above 16 answers not all columns are looked at, so
+        fewer rounds and a larger gap have to do.
     """
     k = len(factor)
     every = subsets(np.arange(1, (1 << k) - 1), k) if k <= MOST_ENUMERATED else None
     members, warm, accuracy = _first_columns(k), None, _LOOSE
+    if every is None:
+        rounds, tolerance = min(rounds, _SEARCH_ROUNDS), max(tolerance, _SEARCH_TOLERANCE)
     for _ in range(rounds):
         found = restricted(epsilon, factor, members, accuracy, warm)
         candidates = _near(found) if every is None else every
@@ -147,25 +153,29 @@ def restricted(
     members: Members,
     accuracy: float,
     warm: tuple[Saddle, Array] | None = None,
+    steps: int = _STEPS,
 ) -> Saddle:
     """Solve for these columns alone; `warm` is the solution of a similar problem and weights."""
     entries = _entries(epsilon, members)
+    means = entries.mean(axis=1)
+    entries = entries / means[:, None]  # the variables are probabilities of outputs
     n, k = entries.shape
     matrix = np.zeros((k + 1, n + k))
     matrix[:k, :n], matrix[k, n:] = entries.T, 1.0
     start = np.full(n + k, 1.0 / k)
-    start[:n] = 1.0 / (n * entries.mean())
+    start[:n] = 1.0 / n
     multipliers = None
     if warm is not None:
-        start[:n], start[n:] = warm[1], warm[0].population
+        start[:n], start[n:] = warm[1] * means, warm[0].population
         multipliers = np.append(warm[0].multipliers, 0.0)
         multipliers[k] = -warm[0].value  # homogeneity: the slopes in the shares average to it
     optimum = minimize(
         lambda z: _operator(entries, factor, z[:n], z[n:]),
-        matrix, np.ones(k + 1), start, multipliers, accuracy,
+        matrix, np.ones(k + 1), start, multipliers, accuracy, steps,
     )  # fmt: skip
-    z = optimum.variables
-    return Saddle(epsilon, factor, members, z[:n], z[n:], optimum.multipliers[:k], optimum.value)
+    weights, population = optimum.variables[:n] / means, optimum.variables[n:]
+    multipliers = optimum.multipliers[:k]
+    return Saddle(epsilon, factor, members, weights, population, multipliers, optimum.value)
 
 
 def worst_population(table: Array, factor: Array, accuracy: float = 1e-9) -> Array:
@@ -178,7 +188,8 @@ def worst_population(table: Array, factor: Array, accuracy: float = 1e-9) -> Arr
         return Expansion(found.value, found.gradient[n:], found.hessian[n:, n:])
 
     matrix = np.ones((1, k))
-    found = minimize(shares_only, matrix, np.ones(1), np.full(k, 1.0 / k), None, accuracy)
+    start = np.full(k, 1.0 / k)
+    found = minimize(shares_only, matrix, np.ones(1), start, None, accuracy, _STEPS)
     population = np.maximum(found.variables, 0.0)
     return np.asarray(population / population.sum())
 

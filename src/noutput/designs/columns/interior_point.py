@@ -68,6 +68,7 @@ def minimize(
     start: Array,
     multipliers: Array | None = None,
     tolerance: float = 1e-9,
+    steps: int = _MOST_STEPS,
 ) -> Optimum:
     """Minimize a convex function of z >= 0 under equations.
 
@@ -83,12 +84,20 @@ def minimize(
         Multipliers of a similar problem, if `start` is near the solution of that.
     tolerance : float
         The largest gap, relative to the value.
+    steps : int
+        The most Newton steps.
+
+    Notes
+    -----
+    Nothing needs the slopes to be those of a function: a monotone operator and its derivatives do
+    as well, such as the slopes of a function that is convex in some variables and concave in the
+    others, with the signs of the latter changed. The solution is then a saddle point.
     """
     scale = np.maximum(np.abs(matrix).max(axis=1), 1e-300)
     matrix, targets = matrix / scale[:, None], targets / scale
     warm = None if multipliers is None else multipliers * scale
     state = _State.at(function, matrix, targets, start, warm)
-    for _ in range(_MOST_STEPS):
+    for _ in range(steps):
         if state.solves(tolerance):
             break
         least = _CENTERED * tolerance * abs(state.expansion.value) / len(start)
