@@ -95,7 +95,7 @@ def test_the_export_has_every_answer(service: Service) -> None:
 
 def test_what_is_followed_over_time(service: Service) -> None:
     service.create(SURVEY)
-    values = {
+    values: dict[str, float | str] = {
         "commute": 42,
         "stars": 4,
         "age": "60+",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from contextlib import closing
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from noutput.campaign import Campaign
 from noutput.cli.campaign_store import backup_command, export_command, import_command
+from noutput.collector.cells import CellLayout
 from noutput.collector.http.auth import (
     browser_token,
     first_admin_token,
@@ -25,8 +27,10 @@ from noutput.collector.store.archive import (
     export_campaign,
     import_campaign,
 )
+from noutput.collector.store.check import check_database
 from noutput.collector.store.interface import ConflictError, Outcome, Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
+from tests.campaign.examples import survey_campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Clock
 
@@ -80,6 +84,25 @@ def test_a_campaign_moves_to_another_database(
     assert store.delete("commute")
     import_campaign(store, file)
     assert again(store, piece) == [Outcome(0, 500)]
+
+
+@pytest.mark.parametrize("ask", ["one", "all"])
+def test_a_campaign_with_several_tables_moves(tmp_path: Path, ask: str) -> None:
+    survey = survey_campaign("commute", ask=ask)
+    layout = CellLayout(survey)
+    with closing(open_store(str(tmp_path / "first.db"))) as store:
+        row, _ = store.create(survey.id, survey.fingerprint, survey.to_json(), NOW)
+        cells = np.arange(600, dtype="<i4") % layout.size
+        piece = Submission(row.key, os.urandom(16 * 600), cells.tobytes())
+        store.add([piece])
+        export_campaign(store, "commute", tmp_path / "commute.noutput")
+        assert [found.problems for found in check_database(store) if found.problems] == []
+        wanted = store.counts(row.key)
+    with closing(open_store(str(tmp_path / "other.db"))) as other:
+        moved = import_campaign(other, tmp_path / "commute.noutput")
+        assert other.counts(moved.key) == wanted
+        assert again(other, piece) == [Outcome(0, 600)]
+        assert [found.problems for found in check_database(other) if found.problems] == []
 
 
 def test_an_export_does_not_tell_the_order_of_reports(tmp_path: Path, campaign: Campaign) -> None:

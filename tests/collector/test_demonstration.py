@@ -41,9 +41,9 @@ def test_people_arrive_over_time(tmp_path: Path, rng: np.random.Generator) -> No
     assert {each.question for each in known} == {0, 1, 2, 3}
     notes = [each for each in known if each.question == 0]
     instants = [parse_instant("at", each.at) for each in notes]
-    assert len(notes) >= 20
+    assert len(notes) >= 12  # about 500 reports on each question, each a tenth after the last
     assert instants == sorted(instants)
-    assert instants[-1] - instants[0] > timedelta(seconds=0.9 * behind)
+    assert instants[-1] - instants[0] > timedelta(seconds=0.7 * behind)
     assert all(earlier.reports < later.reports for earlier, later in pairwise(notes))
     # the first intervals may be cut at the bounds, so only the last one has a width that is known
     error = math.sqrt((mechanism.worst_variance() + 1.0) / notes[-1].reports) * 90.0

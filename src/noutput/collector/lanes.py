@@ -207,7 +207,7 @@ class Lanes:
     changes : Lane
         What an admin changes; deleting a large campaign takes a while.
     estimates : Lane
-        Computing estimates: seconds for a campaign with many attributes.
+        Computing estimates: seconds for a campaign with many questions.
     pages : Lane
         Drawing pages.
     bodies : Lane

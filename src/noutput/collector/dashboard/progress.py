@@ -26,7 +26,7 @@ def current_rate(milestones: Sequence[Milestone], reports: int, now: datetime) -
     Parameters
     ----------
     milestones : sequence of Milestone
-        Of one attribute, in their order.
+        Of one question, in their order.
     reports : int
         How many there are now.
     now : datetime
@@ -72,7 +72,7 @@ class Outlook:
     target : float
         The wanted half width.
     more : float
-        How many more reports on the same attribute it takes; 0 where it is reached.
+        How many more reports on the same question it takes; 0 where it is reached.
     seconds : float or None
         How long that takes at the present rate; None where no reports come in.
     """
