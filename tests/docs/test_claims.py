@@ -131,12 +131,12 @@ def test_names_of_the_notation_are_in_the_code() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
 def test_bits_of_a_report(page: str) -> None:
     text = re.sub(r"\s+", " ", TEXTS[page])
-    ((least, most, mean),) = re.findall(
-        r"a few bits \((\d) or (\d) by default, (\d) for the mean alone\)", text
+    ((least, most, yes_no),) = re.findall(
+        r"a few bits \((\d) or (\d) for a number by default, (\d) for yes/no\)", text
     )
     bits = {no.design(epsilon).mechanism.bits for epsilon in catalog.TRAINED_EPSILONS}
     assert bits == {int(least), int(most)}
-    assert no.design(1.0, objective="worst").mechanism.bits == int(mean)
+    assert no.design(1.0, question=no.YesNo()).mechanism.bits == int(yes_no)
 
 
 def test_the_readme_fits_a_screen() -> None:
