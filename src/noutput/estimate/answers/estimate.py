@@ -388,7 +388,7 @@ def estimate_answers(
     ----------
     mechanism : AnswerMechanism
         What made the reports.
-    data : Tally, or array of reports
+    data : Tally or array
         At least two reports of this mechanism.
     question : Scale, Choice or YesNo, optional
         For labels, order and scores. Without it, answers are known by their places from 0.

@@ -84,7 +84,7 @@ def summarize(
     ----------
     mechanism : Design, TableMechanism or AnswerMechanism
         What made the reports. A design knows its question.
-    data : Tally, or array of reports
+    data : Tally or array
         Of at least two reports.
     question : Number, Scale, Choice or YesNo, optional
         What was asked; that of the design if not given. Numbers without any are of [-1, 1].
