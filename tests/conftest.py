@@ -11,8 +11,8 @@ from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
 
-# Tests start many processes. Where the environment forbids them to keep bytecode, each of them would
-# compile all that it loads anew, which takes longer than most of what is tested.
+# Tests start many processes. Where the environment forbids them to keep bytecode, each of them
+# compiles all that it loads anew, which takes longer than most of what is tested.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     kept = Path(__file__).parents[1] / ".pytest_cache" / "bytecode"
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(kept))
