@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -7,6 +10,12 @@ from hypothesis import settings
 from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
+
+# Tests start many processes. Where the environment forbids them to keep bytecode, each of them
+# compiles all that it loads anew, which takes longer than most of what is tested.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    kept = Path(__file__).parents[1] / ".pytest_cache" / "bytecode"
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(kept))
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")

@@ -38,7 +38,7 @@ def javascript_sampler(campaign: Campaign) -> Any:
     return sample
 
 
-@pytest.mark.parametrize("language", ["python", "javascript"])
+@pytest.mark.parametrize("language", ["python", pytest.param("javascript", marks=pytest.mark.slow)])
 def test_the_client_is_as_private_as_its_table(language: str) -> None:
     if language == "javascript" and NODE is None:
         pytest.skip("Node.js is not installed")

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,27 @@ from noutput import cli
 from noutput.designs.result import Design
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str) -> Done:
+    """Call the command in this process, which has loaded everything once."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["noutput", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    code = ended.value.code
+    assert isinstance(code, int)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Call the command as a shell does."""
     return subprocess.run(
         [sys.executable, "-m", "noutput", *arguments], capture_output=True, text=True, timeout=600,
         check=False,
@@ -19,14 +42,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_lists_every_verb() -> None:
-    done = run("--help")
+    done = start("--help")
     assert done.returncode == 0
     for verb in cli._VERBS:
         assert verb in done.stdout
 
 
 def test_an_unknown_verb_is_named() -> None:
-    done = run("frobnicate")
+    done = start("frobnicate")
     assert done.returncode == 2
     assert "frobnicate" in done.stderr
 
@@ -64,7 +87,7 @@ def test_design_saves_a_certified_table(saved: tuple[Path, str]) -> None:
     folder, _ = saved
     table = Design.from_json((folder / "table.json").read_text()).mechanism
     assert table.epsilon == 4.0
-    done = run("verify", str(folder / "table.json"))
+    done = start("verify", str(folder / "table.json"))
     assert done.returncode == 0
     assert done.stdout.startswith("Private")
     assert "has a worst-case variance below 0.127" in done.stdout
@@ -113,7 +136,7 @@ def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> 
     document["mechanism"]["epsilon"] = 3.9
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(document))
-    done = run("verify", str(bad))
+    done = start("verify", str(bad))
     assert done.returncode == 1
     assert "NOT PRIVATE" in done.stderr
     assert "Output 0" in done.stderr
@@ -123,7 +146,7 @@ def test_verify_names_the_violation(saved: tuple[Path, str], tmp_path: Path) -> 
 def test_verify_refuses_what_is_no_table(tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"a": 1}')
-    done = run("verify", str(bad))
+    done = start("verify", str(bad))
     assert done.returncode == 2
     assert f"Error: format in '{bad}' must be" in done.stderr
     assert "Traceback" not in done.stderr

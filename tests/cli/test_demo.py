@@ -79,7 +79,9 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of another kind there")
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "end", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_the_dashboard_is_served_until_a_signal(tmp_path: Path, end: signal.Signals) -> None:
     demo = [sys.executable, "-u", "-m", "noutput", "demo", "--people", "300", "--serve"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -59,7 +59,10 @@ def assert_as_asked(
     assert size - dropped <= found.mechanism.n_outputs <= size
 
 
-@pytest.mark.parametrize(("objective", "method"), KINDS)
+@pytest.mark.parametrize(
+    ("objective", "method"),
+    [pytest.param(*kind, marks=[pytest.mark.slow] * (kind[0] == "average")) for kind in KINDS],
+)
 @given(data=st.data())
 @settings(
     max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -122,7 +125,10 @@ def test_two_epsilons_of_one_name_are_not_written(tmp_path: Path) -> None:
         catalog.write(pair, tmp_path / "catalog.zip")
 
 
-@pytest.mark.parametrize("bins", [4096, 4097, 10_000])
+@pytest.mark.parametrize(
+    "bins", [pytest.param(4096, marks=pytest.mark.slow), 4097,
+             pytest.param(10_000, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_any_prior_survives_json(bins: int) -> None:
     prior = np.linspace(1.0, 2.0, bins)
     found = no.design(1.0, 2, "average", prior=prior)

@@ -392,8 +392,16 @@ def test_parts_of_another_recipe_are_refused(
         ({"source": "people.txt"}, r"be Parquet, or CSV with a name that ends in .csv; found 'nei"),
         ({"source": "parquet.csv"}, "parquet.csv' must be CSV text; found 'Parquet'"),
         ({"target": "reports.xlsx"}, r"target must end in .parquet or .csv, or be a folder"),
-        ({"engine": "spark", "source": "nothing"}, "source must be a file or a folder"),
-        ({"engine": "spark", "target": "reports.parquet"}, "target must be a folder"),
+        pytest.param(
+            {"engine": "spark", "source": "nothing"},
+            "source must be a file or a folder",
+            marks=pytest.mark.spark,
+        ),
+        pytest.param(
+            {"engine": "spark", "target": "reports.parquet"},
+            "target must be a folder",
+            marks=pytest.mark.spark,
+        ),
         ({"source": "nothing"}, "source must be a file or a folder"),
         ({"source": "."}, r"source must hold files \*.parquet"),
         ({"target": "no/where"}, "target must lie in a folder that exists"),

@@ -27,18 +27,8 @@ from noutput._extras import LazyModule, need
 from noutput.frames.engines import spark as engine
 from noutput.frames.engines.errors import plain_errors
 from tests.frames.conftest import Backend
+from tests.frames.zeros import SIZE, reports_of_zeros
 from tests.tables import window_table
-
-SIZE = 400
-
-
-def reports_of_zeros(text: str) -> list[int]:
-    mechanism = TableMechanism.from_json(text)
-    drawn = frames.privatize(
-        pa.table({"x": np.zeros(SIZE)}), "x", mechanism=mechanism, bounds=(-1, 1)
-    )
-    column: list[int] = drawn.column(0).to_pylist()
-    return column
 
 
 # Python 3.12 warns when a process with threads forks; that is what this test is about
