@@ -231,6 +231,10 @@ def test_arguments_that_do_not_fit(five_outputs: TableMechanism) -> None:
         ({}, "mechanism and design must be given one at a time; found 'neither'"),
         ({"mechanism": FIVE, "design": design}, "mechanism and design .* found 'both'"),
         ({"design": design, "bounds": (0, 1)}, "bounds must be left out: the design has"),
+        (
+            {"design": {"stars": SimpleNamespace(mechanism=FIVE, question=STARS)}},
+            r"^design must be one design for all columns .*; found \"a mapping of \['stars'\]\"",
+        ),
         ({"mechanism": FIVE}, r"bounds, question and answers must be given one at a time"),
         (
             {"mechanism": FIVE, "bounds": (0, 1), "question": STARS},

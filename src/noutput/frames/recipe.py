@@ -280,6 +280,8 @@ def make_recipe(
     if (mechanism is None) == (design is None):
         found = "neither" if mechanism is None else "both"
         raise InvalidArgumentError("mechanism and design", "be given one at a time", found)
+    source = ("mechanism", mechanism) if design is None else ("design", design)
+    drawn = _one_for_all(*source)
     given = {"bounds": bounds, "question": question, "answers": answers}
     wanted = {name: value for name, value in given.items() if value is not None}
     if design is not None and getattr(design, "question", None) is not None:
@@ -292,7 +294,15 @@ def make_recipe(
         raise InvalidArgumentError("bounds, question and answers", rule, list(wanted))
     [(argument, value)] = wanted.items()
     questions = _questions(names, argument, value)
-    return Recipe(mechanism_of(mechanism or design), names, questions, **options)
+    return Recipe(drawn, names, questions, **options)
+
+
+def _one_for_all(name: str, found: object) -> Certified:
+    """Return the mechanism of an argument that serves all columns."""
+    if isinstance(found, Mapping):
+        rule = f"be one {name} for all columns (other columns take another call)"
+        raise InvalidArgumentError(name, rule, f"a mapping of {list(found)}")
+    return mechanism_of(found)
 
 
 def _questions(names: Sequence[str], argument: str, given: object) -> tuple[Question, ...]:
