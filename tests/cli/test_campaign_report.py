@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from noutput.campaign import Campaign, Ledger
+from noutput.campaign import Campaign, Ledger, Policy, Report
 from noutput.cli.report import command
 from noutput.errors import DeliveryError, DocumentError, PolicyError, PrivacyError
 from tests.campaign.examples import commute_campaign, salary_campaign, survey_campaign
@@ -102,6 +102,31 @@ def test_questions_of_all_kinds_are_answered(tmp_path: Path, ask: str, count: in
         assert each["id"] in done.output
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         assert ledger.pending() == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "question", "privacy"),
+    [
+        ("one", "means", "epsilon 2, certified on this device\n"),
+        (
+            "one",
+            "age",
+            "epsilon 0.5, certified on this device; your ledger counts 2, the largest of all "
+            "questions\n",
+        ),
+        ("all", "age", "epsilon 6.5 together, certified on this device\n"),
+    ],
+)
+def test_a_report_has_the_epsilon_of_its_question(
+    tmp_path: Path, ask: str, question: str, privacy: str
+) -> None:
+    campaign = open_now(survey_campaign(ask=ask))
+    kept = [Report(campaign.fingerprint, question, 0)]
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.remember(campaign.fingerprint, 1.0, Policy(), NOW.timestamp(), lambda: kept)
+    with serving(Answer(body=campaign.to_json().encode()), COUNTED) as (url, _):
+        done = report(url, tmp_path, "--epsilon", "6.5", "--total", "7")
+    assert f"  privacy  {privacy}" in done.output
 
 
 @pytest.mark.parametrize(

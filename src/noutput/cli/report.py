@@ -176,9 +176,21 @@ def _show(campaign: Campaign, reports: list[Report], counted: list[bool]) -> Non
         last = campaign.tables[place].n_outputs - 1
         about = f"about {report.question}{_stands_for(campaign, place, report.output)}"
         click.echo(f"  sent     output {report.output} of 0..{last} {about}")
-    click.echo(f"  privacy  epsilon {campaign.epsilon:g}, certified on this device")
+    click.echo(f"  privacy  {_privacy(campaign, reports[0].question)}")
     for report, new in zip(reports, counted, strict=True):
         click.echo(f"  answer   {'counted' if new else 'had been counted before'} (id {report.id})")
+
+
+def _privacy(campaign: Campaign, asked: str) -> str:
+    """Say the loss of what was sent, and what the ledger counts where that is more."""
+    largest = f"{campaign.epsilon:g}"
+    if campaign.ask == "all" and len(campaign.questions) > 1:
+        return f"epsilon {largest} together, certified on this device"
+    own = campaign.tables[campaign.question_indexes[asked]].epsilon
+    said = f"epsilon {own:g}, certified on this device"
+    if own == campaign.epsilon:
+        return said
+    return f"{said}; your ledger counts {largest}, the largest of all questions"
 
 
 def _stands_for(campaign: Campaign, place: int, output: int) -> str:
