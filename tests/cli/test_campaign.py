@@ -109,6 +109,41 @@ def test_a_campaign_can_ask_for_the_distribution(tmp_path: Path) -> None:
     assert "32 outputs, 5 bits" in done.output
 
 
+MIXED = """
+id = "survey"
+title = "Survey"
+text = "How was it?"
+epsilon = 1.0
+opens = 2026-03-01T00:00:00Z
+closes = 2026-04-01T00:00:00Z
+
+[[questions]]
+name = "platform"
+kind = "choice"
+labels = ["ios", "android", "web"]
+
+[[questions]]
+name = "late"
+kind = "yes/no"
+
+[[questions]]
+name = "stars"
+values = "1..5"
+"""
+
+
+def test_tables_of_answers_are_shown_with_their_errors(tmp_path: Path) -> None:
+    done = create(tmp_path, MIXED)
+    assert done.exit_code == 0, done.output
+    platform = "platform of 3 answers: ios, android, web"
+    assert f"({platform}; late, yes or no; stars of 5 answers from 1 to 5)" in done.output
+    assert "2 outputs, 1 bit; epsilon 1.0" in done.output
+    late = no.design(1.0, question=no.YesNo())
+    wanted = f"squared error of the shares, added up: {late.value:.4g} per report at worst"
+    limit = f"lower bound {late.lower_bound:.4g}, gap {late.gap:.2%}"
+    assert f"  table        shares; {wanted}, {limit}\n" in done.output
+
+
 def test_it_writes_where_it_is_told(tmp_path: Path) -> None:
     target = tmp_path / "other.json"
     assert create(tmp_path, RECIPE, "-o", str(target)).exit_code == 0

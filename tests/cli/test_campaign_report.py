@@ -108,12 +108,7 @@ def test_questions_of_all_kinds_are_answered(tmp_path: Path, ask: str, count: in
     ("ask", "question", "privacy"),
     [
         ("one", "means", "epsilon 2, certified on this device\n"),
-        (
-            "one",
-            "age",
-            "epsilon 0.5, certified on this device; your ledger counts 2, the largest of all "
-            "questions\n",
-        ),
+        ("one", "age", "epsilon 0.5, certified on this device; your ledger counts 2, the largest"),
         ("all", "age", "epsilon 6.5 together, certified on this device\n"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noutput._numbers import bits
 from noutput.cli.campaign_store import (
     backup_command,
     check_command,
@@ -19,9 +20,13 @@ from noutput.cli.targets import check_target
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
     from noutput.campaign.campaign import Table
+    from noutput.designs.answers.result import AnswerDesign
+    from noutput.designs.result import Design
     from noutput.questions import Question
 
 __all__ = ["command"]
+
+_LONGEST = 60  # characters of all labels together
 
 
 @click.group(name="campaign")
@@ -65,8 +70,7 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
             continue
         with delayed_progress("Designing") as progress:
             designs.append(noutput.design(**wanted, progress=progress))
-    mechanisms = [found.mechanism for found in designs]
-    campaign = draft.campaign([mechanism.plain for mechanism in mechanisms])
+    campaign = draft.campaign([found.mechanism.plain for found in designs])
     document = campaign.to_json()
     if target.exists() and not force and target.read_bytes() != document.encode():
         raise click.UsageError(
@@ -74,13 +78,13 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
             "give another --output, or --force."
         )
     target.write_text(document, encoding="utf-8")
-    _show(campaign, mechanisms, target)
+    _show(campaign, designs, target)
 
 
-def _show(campaign: Campaign, mechanisms: list[Any], target: Path) -> None:
+def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
     from noutput.campaign.text import format_instant
 
-    asked = ", ".join(map(_asked, campaign.questions))
+    asked = "; ".join(map(_asked, campaign.questions))
     together = " together" if campaign.ask == "all" else ""
     lines = [
         f"Campaign saved in {target}",
@@ -95,8 +99,8 @@ def _show(campaign: Campaign, mechanisms: list[Any], target: Path) -> None:
         heading = "a report" if len(shown) == 1 else ", ".join(names)
         loss = f"epsilon {table.epsilon!r}, certified loss {table.privacy_loss()!r}"
         lines += [
-            f"  {heading:<12} {table.n_outputs} outputs, {table.bits} bits; {loss}",
-            f"  table        {campaign.objectives[place]}{_quality(mechanisms[place])}",
+            f"  {heading:<12} {table.n_outputs} outputs, {bits(table.bits)}; {loss}",
+            f"  table        {campaign.objectives[place]}; {_quality(designs[place])}",
         ]
     if len(shown) > 1:
         lines.append(f"  a person     epsilon {campaign.epsilon!r}{together}")
@@ -104,22 +108,33 @@ def _show(campaign: Campaign, mechanisms: list[Any], target: Path) -> None:
 
 
 def _asked(question: Question) -> str:
-    from noutput.questions import Answers, Number
+    from noutput.questions import Answers, Number, YesNo
 
     if isinstance(question, Number):
         bounds = f"from {question.lower:g} to {question.upper:g}"
         return f"{question.name} {bounds} {question.unit}".rstrip()
-    labels = question.labels if isinstance(question, Answers) else ()
-    return f"{question.name} of {len(labels)} answers from {labels[0]} to {labels[-1]}"
+    if isinstance(question, YesNo) or not isinstance(question, Answers):
+        return f"{question.name}, yes or no"
+    labels = question.labels
+    if question.ordered:
+        listed = f" from {labels[0]} to {labels[-1]}"
+    else:
+        text = ", ".join(labels)
+        listed = f": {text}" if len(text) <= _LONGEST else ""
+    return f"{question.name} of {len(labels)} answers{listed}"
 
 
-def _quality(mechanism: object) -> str:
+def _quality(found: Design | AnswerDesign) -> str:
+    from noutput.cli.answer_design import error_name
     from noutput.cli.quality import worst_case
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.designs.answers.result import AnswerDesign
 
-    if not isinstance(mechanism, TableMechanism):
-        return ""
-    return f"; worst-case variance {worst_case(mechanism)}"
+    if not isinstance(found, AnswerDesign):
+        return f"worst-case variance {worst_case(found.mechanism)}"
+    return (
+        f"squared error {error_name(found)}: {found.value:.4g} per report at worst, "
+        f"lower bound {found.lower_bound:.4g}, gap {found.gap:.2%}"
+    )
 
 
 command.add_command(export_command)
