@@ -89,6 +89,18 @@ def test_from_a_column_to_its_shares(
     assert "200 reports" in shown
 
 
+@pytest.mark.parametrize("option", [("--bins", 64), ("--method", "em")])
+def test_options_for_numbers_are_refused_for_answers(
+    folder: Path, tmp_path: Path, option: tuple[str, object]
+) -> None:
+    target = tmp_path / "reports.parquet"
+    source = folder / "people.csv"
+    run("privatize", source, "--column", "stars", "--epsilon", 1, *STARS, "-o", target)
+    done = run("estimate", target, *option)
+    assert done.exit_code == 2
+    assert f"{option[0]} is for numbers, not for answers" in message(done)
+
+
 def test_a_design_for_answers_knows_them(folder: Path, tmp_path: Path) -> None:
     common = ("privatize", folder / "people.csv", "--table", folder / "stars.json")
     done = run(*common, "--column", "stars", "-o", tmp_path / "r.csv")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
@@ -78,6 +79,8 @@ def command(
         everyone = tallies
         if recipe.one_per_row and len(tallies) < len(recipe.columns):
             _, everyone = frames.read_counts(source, None, engine=engine, master=master)
+    if recipe.answers:
+        _refuse_options_for_numbers()
     # who was drawn for another column is one of the people all the same
     people = sum(tally.total for tally in everyone.values()) if recipe.one_per_row else None
     found = _summaries(recipe, tallies, people, method, bins, level)
@@ -93,6 +96,14 @@ def command(
             _show(name, recipe, summary)
     if plot_path:
         click.echo(f"Figure saved in {plot_path}")
+
+
+def _refuse_options_for_numbers() -> None:
+    """Refuse options that were given and would do nothing."""
+    given = click.get_current_context().get_parameter_source
+    for name in ("method", "bins"):
+        if given(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} is for numbers, not for answers.")
 
 
 def _summaries(
