@@ -148,7 +148,8 @@ def test_mechanisms_for_answers_are_compared() -> None:
     ("arguments", "text"),
     [
         (("--answers", "0..70"), "'0..70' has 71 answers, not 2 to 64."),
-        (("--answers", "5..1"), "not 2 to 64"),
+        (("--answers", "5..1"), "'5..1' must count up, as 1..5 does."),
+        (("--answers", "5..5"), "'5..5' has 1 answer, not 2 to 64."),
         (("--answers", "1,,2"), "is not a list such as a,b,c"),
         (("--answers", "1,2", "--choice", "a,b"), "Give one of --answers, --choice and --yes-no."),
         (("--choice", "a,b", "--scores", "1,2"), "--scores belong to the texts of --answers"),

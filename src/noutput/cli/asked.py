@@ -54,8 +54,13 @@ class _Ordered(_Listed):
         if match is None:
             return super().convert(value, param, ctx)
         first, last = int(match[1]), int(match[2])
+        if last < first:
+            self.fail(f"{value!r} must count up, as {last}..{first} does.", param, ctx)
         if not 1 <= last - first < _MOST:
-            self.fail(f"{value!r} has {last - first + 1} answers, not 2 to {_MOST}.", param, ctx)
+            count = last - first + 1
+            self.fail(
+                f"{value!r} has {count} answer{'s' * (count > 1)}, not 2 to {_MOST}.", param, ctx
+            )
         return tuple(map(str, range(first, last + 1)))
 
 
