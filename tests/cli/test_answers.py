@@ -133,6 +133,18 @@ def test_how_many_people_for_shares_within_two_points() -> None:
     assert "Mean score" not in run(*given).output
 
 
+def test_a_computed_epsilon_is_said_to_be_of_the_catalog() -> None:
+    told = "Epsilon        the smallest of the catalog that does it; try others with --epsilon"
+    given = ("plan", "--choice", "a,b,c", "--people", 50_000)
+    shown = run(*given, "--shares-within", 0.02).output
+    assert shown.startswith("50,000 people, epsilon = 0.75, ")
+    assert told in shown
+    assert told not in run(*given, "--epsilon", 0.75).output
+    numbers = ("plan", "--people", 10**6, "--error", 0.02)
+    assert told in run(*numbers, "--outputs", 16).output
+    assert told not in run(*numbers, "--outputs", 3, "--objective", "worst").output
+
+
 def test_mechanisms_for_answers_are_compared() -> None:
     shown = run("compare", *STARS).output
     assert "5 answers, epsilon = 1" in shown

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_FROM_CATALOG = "Epsilon        the smallest of the catalog that does it; try others with --epsilon"
 _EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -94,6 +95,9 @@ def command(
     )
     if not isinstance(question, no.Number) and (lower, upper) != (None, None):
         raise click.UsageError("--lower and --upper are for numbers, not for answers.")
+    # tables for the variance alone are quickly made, for an epsilon between those of the catalog
+    between = isinstance(question, no.Number) and objective in ("worst", "average")
+    from_catalog = epsilon is None and published_epsilon is None and not between
     central = None
     if published_epsilon is not None:
         from noutput.planner.published import plan_published
@@ -141,6 +145,10 @@ def command(
         answer_plan.show_answer_plan(found, assumed=prior is not None)
     else:
         _show(found, prior)
+    if from_catalog:
+        click.echo(_FROM_CATALOG)
+    if isinstance(found, no.Plan):
+        click.echo()
     if central is not None:
         published.show_privacy(central)
     if isinstance(found, no.Plan) and len(others) > 1:
@@ -184,7 +192,7 @@ def _show(found: Plan, prior: list[float] | None) -> None:
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"
         f"               ({shapes})\n"
-        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
+        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}"
     )
 
 
