@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner, Result
 import noutput as no
 from noutput import frames
 from noutput.cli import noutput
+from noutput.cli.answer_design import proof_text
 
 PEOPLE = "stars,travel,crashed\n" + "5,car,true\n1,train,false\n4,boat,FALSE\n4,car,1\n" * 50
 STARS = ("--answers", "1,2,3,4,5")
@@ -45,6 +47,21 @@ def test_a_design_is_printed_with_its_proof_and_verified(folder: Path) -> None:
     assert "9 outputs, 5 answers" in checked
     assert "Answers: 1, 2, 3, 4, 5." in checked
     assert "this table adds" in checked
+
+
+@pytest.mark.parametrize(
+    ("answers", "gap", "loose"), [(24, 0.06, True), (20, 0.04, False), (16, 0.06, False)]
+)
+def test_a_loose_bound_is_said_to_be_loose(answers: int, gap: float, loose: bool) -> None:
+    found: Any = SimpleNamespace(
+        objective=SimpleNamespace(name="cdf"),
+        question=no.Scale(*range(answers)),
+        lower_bound=1.0,
+        value=1.0 + gap,
+        gap=gap,
+    )
+    note = " The bound is loose above 16 answers; the table is better than the gap says."
+    assert proof_text(found).endswith(note) == loose
 
 
 def test_tables_of_answers_are_verified(folder: Path) -> None:

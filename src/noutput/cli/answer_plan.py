@@ -11,8 +11,9 @@ from noutput._numbers import bits, show
 if TYPE_CHECKING:
     from noutput.planner import AnswerPlan
 
-__all__ = ["facts", "show_answer_plan"]
+__all__ = ["FROM_CATALOG", "facts", "show_answer_plan"]
 
+FROM_CATALOG = "Epsilon        the smallest of the catalog that does it; try others with --epsilon"
 _LONGEST = 60  # characters of all labels together
 
 
@@ -34,7 +35,7 @@ def facts(found: AnswerPlan) -> dict[str, object]:
     }
 
 
-def show_answer_plan(found: AnswerPlan, *, assumed: bool) -> None:
+def show_answer_plan(found: AnswerPlan, *, assumed: bool, computed: bool) -> None:
     """Print what to expect, for answers as assumed and for the worst ones."""
     question = found.question
     labels = ", ".join(question.labels)
@@ -57,6 +58,8 @@ def show_answer_plan(found: AnswerPlan, *, assumed: bool) -> None:
             f"               (within {show(expected, digits=3)} if answers are {spread})"
         )
     click.echo(f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}")
+    if computed:
+        click.echo(FROM_CATALOG)
 
 
 def _points(share: float) -> str:

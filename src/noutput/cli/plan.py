@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, show
-from noutput.cli import asked, options, published
+from noutput.cli import answer_plan, asked, options, published
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_FROM_CATALOG = "Epsilon        the smallest of the catalog that does it; try others with --epsilon"
 _EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -95,9 +94,7 @@ def command(
     )
     if not isinstance(question, no.Number) and (lower, upper) != (None, None):
         raise click.UsageError("--lower and --upper are for numbers, not for answers.")
-    # tables for the variance alone are quickly made, for an epsilon between those of the catalog
-    between = isinstance(question, no.Number) and objective in ("worst", "average")
-    from_catalog = epsilon is None and published_epsilon is None and not between
+    computed = epsilon is None and published_epsilon is None
     central = None
     if published_epsilon is not None:
         from noutput.planner.published import plan_published
@@ -130,8 +127,6 @@ def command(
         )
     others: tuple[Plan, ...] = ()
     if isinstance(found, no.AnswerPlan):
-        from noutput.cli import answer_plan
-
         content = answer_plan.facts(found)
     else:
         goal = objective or "balanced"
@@ -142,13 +137,10 @@ def command(
         click.echo(json.dumps(content | more, indent=2))
         return
     if isinstance(found, no.AnswerPlan):
-        answer_plan.show_answer_plan(found, assumed=prior is not None)
+        answer_plan.show_answer_plan(found, assumed=prior is not None, computed=computed)
     else:
-        _show(found, prior)
-    if from_catalog:
-        click.echo(_FROM_CATALOG)
-    if isinstance(found, no.Plan):
-        click.echo()
+        # tables for the variance alone are made for an epsilon between those of the catalog
+        _show(found, prior, from_catalog=computed and goal not in ("worst", "average"))
     if central is not None:
         published.show_privacy(central)
     if isinstance(found, no.Plan) and len(others) > 1:
@@ -175,7 +167,7 @@ def _facts(found: Plan) -> dict[str, object]:
     }
 
 
-def _show(found: Plan, prior: list[float] | None) -> None:
+def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None:
     bounds = found.bounds
     assumed = "spread evenly" if prior is None else "distributed as the prior"
     shapes = ", ".join(f"{name} {show(error)}" for name, error in found.wasserstein_errors)
@@ -192,7 +184,8 @@ def _show(found: Plan, prior: list[float] | None) -> None:
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"
         f"               ({shapes})\n"
-        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}"
+        f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
+        + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
     )
 
 
