@@ -60,7 +60,7 @@ def test_a_loose_bound_is_said_to_be_loose(answers: int, gap: float, loose: bool
         value=1.0 + gap,
         gap=gap,
     )
-    note = " The bound is loose above 16 answers; the table is better than the gap says."
+    note = " The bound is loose above 16 answers: the table may be better than that."
     assert proof_text(found).endswith(note) == loose
 
 

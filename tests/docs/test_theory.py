@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,3 +158,20 @@ def test_direct_encoding_for_a_choice() -> None:
         factors[k, epsilon] = _multiple(direct.table(), design)
     assert factors.pop((11, 0.5)) == pytest.approx(times, abs=0.005)
     assert max(factors.values()) < 1.00001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("place", "answers"), [(0, 20), (2, 32)])
+def test_gaps_above_16_answers(
+    place: int, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOUTPUT_CACHE", str(tmp_path))
+    gaps = stated(
+        PAGE,
+        rf'the gap of "cdf" is {NUMBER}% for 20 answers, {NUMBER}% for 24, {NUMBER}% for 32 and '
+        rf"{NUMBER}% for 64",
+    )
+    found = no.design(1.0, question=no.Scale(*range(1, answers + 1)))
+    assert 100.0 * found.gap == pytest.approx(gaps[place], rel=0.05)
+    pattern = rf"the gap is {NUMBER}% for 20 answers at epsilon 1, and {NUMBER}% for 32"
+    assert stated("docs/choosing.md", pattern) == [gaps[0], gaps[2]]

@@ -16,6 +16,8 @@ __all__ = ["error_name", "proof_text", "show_answer_design"]
 _MOST_ROWS = 32  # of a table that is printed whole
 _MOST_COLUMNS = 11
 _LONGEST = 12  # characters of a label in a heading
+_MOST_TIGHT = 16  # answers, up to which all columns are looked at
+_LOOSE = 0.05
 _ERRORS = {
     "cdf": "of the shares at or below each answer, on average",
     "shares": "of the shares, added up",
@@ -63,11 +65,13 @@ def error_name(found: AnswerDesign) -> str:
 
 
 def proof_text(found: AnswerDesign) -> str:
-    """Say in one sentence what value, lower bound and gap mean."""
+    """Say what value, lower bound and gap mean, and where the bound is a loose one."""
+    loose = found.question.n_answers > _MOST_TIGHT and found.gap > _LOOSE
+    note = f" The bound is loose above {_MOST_TIGHT} answers: the table may be better than that."
     return (
         "Proven: no mechanism with this epsilon, whatever it reports, adds a squared error "
         f"({error_name(found)}) below {found.lower_bound:.6g} per report in the worst case; this "
-        f"table adds {found.value:.6g}, {found.gap:.3%} more."
+        f"table adds {found.value:.6g}, {found.gap:.3%} more.{note if loose else ''}"
     )
 
 
