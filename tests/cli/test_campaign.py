@@ -178,6 +178,11 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ('id = "commute-2026"', 'id = "A B"', "id must be a letter a-z or a digit"),
         ("opens = 2026-03-01T00:00:00Z", "opens = 2026-03-01", "opens must be an instant"),
         ("00:00:00Z", "00:00:00", "opens must be an instant with a time zone"),
+        (
+            "2026-03-01T00:00:00Z",
+            "'2026-03-01'",
+            "such as 2026-03-01T00:00:00Z, not in quotes; found '2026-03-01'",
+        ),
         ("00:00:00Z", "00:00:00.5Z", "opens must be a whole second"),
         ("2026-04-01", "2026-02-01", "closes must be later than opens (2026-03-01T00:00:00Z)"),
         ("upper = 180", "upper = 0", "attributes[0].upper must be larger than lower (0.0)"),
@@ -202,6 +207,11 @@ def test_errors_name_the_key_the_rule_and_the_value(
     assert isinstance(done.exception, InvalidArgumentError)
     assert message in str(done.exception)
     assert not (tmp_path / "commute.json").exists()
+
+
+def test_the_help_shows_how_an_instant_is_written() -> None:
+    shown = CliRunner().invoke(command, ["create", "--help"]).output
+    assert "2026-03-01T00:00:00Z, not in quotes" in " ".join(shown.split())
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ class CampaignDraft:
             check_keys("", found, _NEEDED, _OPTIONAL)
         for name in ("opens", "closes"):
             if not isinstance(found[name], datetime) or found[name].tzinfo is None:
-                rule = "be an instant with a time zone, such as 2026-03-01T00:00:00Z"
+                rule = "be an instant with a time zone, such as 2026-03-01T00:00:00Z, not in quotes"
                 raise DocumentError(name, rule, str(found[name]))
         epsilon = _checks.positive("epsilon", found.pop("epsilon"))
         table = _read_table(found.pop("table", {}))

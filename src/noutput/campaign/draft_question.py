@@ -19,6 +19,7 @@ _OWN = {
     "choice": ("labels",),
     "yes/no": (),
 }
+_NEEDED = {"number": ("lower", "upper"), "scale": (), "choice": ("labels",), "yes/no": ()}
 _RANGE = re.compile(r"\s*(-?[0-9]{1,9})\s*\.\.\s*(-?[0-9]{1,9})\s*", re.ASCII)
 
 
@@ -32,13 +33,24 @@ def read_question(path: str, entry: dict[str, Any]) -> tuple[Question, str | Non
     >>> read_question("questions[0]", {"name": "late", "kind": "yes/no", "outputs": 2})[1:]
     (None, 2)
     """
+    written = _written(entry)
     _name_answers(path, entry)
+    try:
+        return _read(path, entry, written["answers"])
+    except DocumentError as error:  # about a key that the author may have called otherwise
+        place, dot, key = error.name.rpartition(f"{path}.")
+        name, bracket, rest = key.partition("[")
+        name = f"{place}{dot}{written.get(name, name)}{bracket}{rest}"
+        raise DocumentError(name, error.rule, error.found) from None
+
+
+def _read(path: str, entry: dict[str, Any], called: str) -> tuple[Question, str | None, int | None]:
     if "kind" not in entry:
-        entry["kind"] = _kind(path, entry)
+        entry["kind"] = _kind(path, entry, called)
     kind = entry["kind"]
     if not isinstance(kind, str) or kind not in _OWN:
         raise DocumentError(f"{path}.kind", f"be one of {list(_OWN)}", kind)
-    check_keys(f"{path}.", entry, ("name",), (*_COMMON[1:], *_OWN[kind]))
+    check_keys(f"{path}.", entry, ("name", *_NEEDED[kind]), (*_COMMON[1:], *_OWN[kind]))
     objective, outputs = entry.pop("objective", None), entry.pop("outputs", None)
     if outputs is not None:
         outputs = _checks.whole(f"{path}.outputs", outputs, 2, 256)
@@ -56,26 +68,39 @@ def bare(question: Question) -> Question:
     return question_from_document(parts)
 
 
+def _written(entry: dict[str, Any]) -> dict[str, str]:
+    """Return how the author called the keys that are read by other names."""
+    listed = [key for key in ("labels", "answers", "values") if key in entry] or ["values"]
+    names = {"answers": listed[0]}
+    if "answers" in entry:
+        names.update((key, "answers") for key in ("labels", "values") if key not in entry)
+    if "scores" not in entry and len(listed) > 1:
+        names["scores"] = listed[-1]  # values beside labels are their scores
+    return names
+
+
 def _name_answers(path: str, entry: dict[str, Any]) -> None:
     """Let `answers` stand for `labels` where they are texts, and for `values` otherwise."""
-    if "answers" not in entry:
+    if "answers" not in entry or entry.get("kind") in ("number", "yes/no"):
         return
     answers = entry.pop("answers")
-    texts = isinstance(answers, list) and all(isinstance(each, str) for each in answers)
+    texts = entry.get("kind") == "choice"
+    if isinstance(answers, list):
+        texts = texts or all(isinstance(each, str) for each in answers)
     key = "labels" if texts else "values"
     if key in entry:
         raise DocumentError(f"{path}.answers", f"be absent beside {key}", answers)
     entry[key] = answers
 
 
-def _kind(path: str, entry: dict[str, Any]) -> str:
+def _kind(path: str, entry: dict[str, Any], called: str) -> str:
     if "lower" in entry or "upper" in entry:
         return "number"
     if "values" in entry or "scores" in entry:
         return "scale"
     rule = f"be one of {list(_OWN)}"
     if "labels" in entry:
-        rule = "be 'scale' (labels in their order) or 'choice' (without order)"
+        rule = f"be 'scale' ({called} in their order) or 'choice' (without order)"
     raise DocumentError(f"{path}.kind", rule, None)
 
 

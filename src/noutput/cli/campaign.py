@@ -44,12 +44,12 @@ def command() -> None:
 def create(file: Path, output: Path | None, *, force: bool) -> None:
     """Design the tables of a campaign, certify them, and write the campaign as JSON.
 
-    FILE is a small TOML file with id, title, text, epsilon, opens, closes and [[questions]]. A
-    question has a name and is a number (lower, upper, unit), a scale (values, or labels in their
-    order), a choice (kind = "choice" and labels) or kind = "yes/no"; label, text, objective and an
-    epsilon of its own are optional. Numbers share a table for the mean and the distribution; a
-    [table] with outputs, objective and method changes it. With ask = "all" a person answers all
-    questions, and their epsilons add up.
+    FILE is a small TOML file with id, title, text, epsilon, opens and closes (instants such as
+    2026-03-01T00:00:00Z, not in quotes) and [[questions]]. A question has a name and is a number
+    (lower, upper, unit), a scale (values, or labels in their order), a choice (kind = "choice"
+    and labels) or kind = "yes/no"; label, text, objective and an epsilon of its own are optional.
+    Numbers share a table for the mean and the distribution; a [table] with outputs, objective and
+    method changes it. With ask = "all" a person answers all questions, and their epsilons add up.
     """
     import noutput
     from noutput.campaign.draft import CampaignDraft
