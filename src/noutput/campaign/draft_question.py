@@ -71,7 +71,7 @@ def bare(question: Question) -> Question:
 def _written(entry: dict[str, Any]) -> dict[str, str]:
     """Return how the author called the keys that are read by other names."""
     listed = [key for key in ("labels", "answers", "values") if key in entry] or ["values"]
-    names = {"answers": listed[0]}
+    names: dict[str, str] = {"answers": listed[0]}
     if "answers" in entry:
         names.update((key, "answers") for key in ("labels", "values") if key not in entry)
     if "scores" not in entry and len(listed) > 1:
