@@ -198,3 +198,11 @@ def test_bad_input_for_numbers() -> None:
         no.summarize(TWO, counted, no.Number(0, 1), bins=0)
     with pytest.raises(InvalidArgumentError, match="mechanism must be a TableMechanism"):
         no.summarize(no.mechanism("pm", 1.0), counted, no.Number(0, 1))
+
+
+@pytest.mark.parametrize(("people", "kind"), [(99, "exact"), (100, "normal")])
+def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, tally(table, [0.5, 0.3, 0.2], people), no.Scale(1, 2, 3))
+    assert found.estimate.interval_kind == found.to_dict()["interval_kind"] == kind
+    assert ("Intervals are exact: fewer than 100 reports." in str(found)) == (kind == "exact")

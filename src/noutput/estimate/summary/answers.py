@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
+from noutput.estimate.answers.normal import FEWEST
 from noutput.estimate.choices import QUARTILES
 from noutput.estimate.summary.figure import Bar, Figure
 from noutput.estimate.summary.shown import SUSPICIOUS, Shown
@@ -147,7 +148,7 @@ counts are noticed
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports."""
+        """What to know about forged reports, and about the intervals."""
         p, spare = self.goodness, self.estimate.spare_outputs
         if p < SUSPICIOUS:
             told = f"LIKELY: no honest people would send these counts (p = {p:.2g})"
@@ -155,7 +156,10 @@ counts are noticed
             told = f"no sign of them (p = {p:.2g})"
         if not spare:
             told += "; the table has no spare outputs, so only impossible counts are noticed"
-        return [f"Forged reports: {told}"]
+        notes = [f"Forged reports: {told}"]
+        if self.estimate.interval_kind == "exact":
+            notes.append(f"Intervals are exact: fewer than {FEWEST} reports.")
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -165,6 +169,7 @@ counts are noticed
             "epsilon": self.epsilon,
             "reports": self.reports,
             "level": self.level,
+            "interval_kind": self.estimate.interval_kind,
             "answers": self.records(),
             "mean": None if mean is None else mean.to_dict(),
             "quartiles": [
