@@ -206,3 +206,8 @@ def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> Non
     found = no.summarize(table, tally(table, [0.5, 0.3, 0.2], people), no.Scale(1, 2, 3))
     assert found.estimate.interval_kind == found.to_dict()["interval_kind"] == kind
     assert ("Intervals are exact: fewer than 100 reports." in str(found)) == (kind == "exact")
+
+
+def test_a_summary_at_the_prompt_is_its_text(stars: no.AnswerSummary, minutes: no.Summary) -> None:
+    assert repr(stars) == str(stars)
+    assert repr(minutes) == str(minutes)

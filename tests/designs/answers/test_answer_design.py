@@ -195,3 +195,14 @@ def test_an_epsilon_against_that_of_the_question_is_refused(asked: no.Question) 
     with pytest.raises(InvalidArgumentError, match=f"^{rule} None"):
         no.plan(question=asked, people=1000, error=0.1)
     assert no.design(2, question=asked).epsilon == 2.0
+
+
+def test_designs_have_short_names() -> None:
+    assert repr(no.design(1.0, answers=["a", "b", "c"])) == (
+        "AnswerDesign(epsilon=1.0, n_outputs=3, objective='shares', value=4.36, gap=0.0%, "
+        "question=Choice(name='', label='', text='', epsilon=None, answers=('a', 'b', 'c')))"
+    )
+    assert repr(no.design(1.0)) == (
+        "Design(epsilon=1.0, n_outputs=128, objective='balanced', method='balanced', "
+        "value=4.374, question=None)"
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AnswerSummary", "answer_summaries", "summarize_answers"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerSummary(Shown):
     """Everything that is shown about the answers of one group of people.
 

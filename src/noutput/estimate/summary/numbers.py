@@ -34,7 +34,7 @@ _DRAWS = 200
 _JOINED = 4  # bins of the distribution in one of the coarse histogram
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary(Shown):
     """Everything that is shown about the numbers of one group of people.
 

@@ -80,6 +80,9 @@ class Shown(ABC):
     def __str__(self) -> str:
         return text.summary_text(self)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         """Return the summary as notebooks show it: a picture and a small table."""
         return page.summary_page(self)
