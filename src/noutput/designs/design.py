@@ -120,7 +120,8 @@ def design(
         What is asked. Without it, the design is for numbers of [-1, 1]. Where it has an epsilon
         of its own, `epsilon` must be the same.
     answers : sequence, optional
-        Short for a question with these answers: numbers make a `Scale`, texts a `Choice`.
+        Short for a question with these answers: numbers make a `Scale`, texts a `Choice`, which
+        has no order: for ``["low", "middle", "high"]`` give the question ``Scale(...)``.
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is a norm other than "worst". Uniform if not given.
