@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import noutput as no
 from noutput import _extras
 from noutput.errors import InvalidArgumentError, MissingExtraError
-from noutput.estimate.summary import text
+from noutput.estimate.summary import Bar, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
 
@@ -47,7 +47,7 @@ def test_a_scale_as_text(stars: no.AnswerSummary) -> None:
     assert {line.index("%") for line in lines[2:7]} == {lines[2].index("%")}  # aligned
     assert any(line.startswith("Mean score") for line in lines)
     assert any(line.startswith("Median              4  (4 to 4)") for line in lines)
-    assert "no sign of them" in lines[-1]
+    assert "Forged reports: no sign of them" in lines[-2]
     assert "-" not in "".join(lines)  # no share is shown below zero
 
 
@@ -122,6 +122,7 @@ def test_frames(stars: no.AnswerSummary, minutes: no.Summary) -> None:
     frame = stars.to_frame("pandas")
     assert list(frame.columns) == [
         "answer", "label", "share", "low", "high", "shown", "cdf", "cdf_low", "cdf_high",
+        "cdf_unbiased",
     ]  # fmt: skip
     assert minutes.to_frame("polars")["statistic"].to_list()[0] == "mean"
     assert type(stars.to_frame()).__module__.startswith("pandas")
@@ -211,3 +212,59 @@ def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> Non
 def test_a_summary_at_the_prompt_is_its_text(stars: no.AnswerSummary, minutes: no.Summary) -> None:
     assert repr(stars) == str(stars)
     assert repr(minutes) == str(minutes)
+
+
+ADJUSTED = "Shares are adjusted so that none is negative and all add up to 100%."
+MOVED = "The mean score is adjusted so that it lies in its interval."
+
+
+@pytest.fixture(scope="module")
+def agreed() -> no.AnswerSummary:
+    """All answer 3, and by chance even more reports say so than expected."""
+    table = direct(3, 1.0)
+    counts = no.Tally(table.fingerprint, (40, 45, 215))
+    return no.summarize(table, counts, no.Scale(1, 2, 3))
+
+
+def test_what_is_shown_lies_in_its_interval(agreed: no.AnswerSummary) -> None:
+    assert agreed.estimate.mean is not None
+    assert agreed.mean is not None
+    assert agreed.cdf is not None
+    assert agreed.estimate.mean > 3.0 == agreed.mean.high
+    assert min(agreed.estimate.cdf) < 0.0
+    for each in (agreed.mean, *agreed.cdf, *agreed.bars):
+        value = each.share if isinstance(each, Bar) else each.value
+        assert each.low <= value <= each.high
+    assert sum(agreed.shown) == pytest.approx(1.0)
+    assert ADJUSTED in str(agreed)
+    assert MOVED in str(agreed)
+
+
+def test_json_has_the_unbiased_estimates_by_this_name(agreed: no.AnswerSummary) -> None:
+    content = agreed.to_dict()
+    assert content["mean"]["unbiased"] == agreed.estimate.mean
+    assert content["mean"]["value"] == agreed.mean.value if agreed.mean else False
+    found = [row["cdf_unbiased"] for row in content["answers"]]
+    assert found == agreed.estimate.cdf.tolist()
+    assert [row["share"] for row in content["answers"]] == agreed.estimate.shares.tolist()
+
+
+def test_shares_that_need_no_adjustment_have_no_note() -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (3000, 3000, 4000)), no.Scale(1, 2, 3))
+    assert "adjusted" not in str(found)
+    assert found.shown == pytest.approx(found.estimate.shares.tolist())
+
+
+def test_a_share_of_yes_is_moved_into_its_interval() -> None:
+    table = direct(2, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (10, 290)), no.YesNo())
+    assert [bar.texts[0] for bar in found.bars] == ["100.00%"]
+    assert "The share is adjusted so that it lies in its interval." in str(found)
+
+
+def test_counts_that_no_shares_explain_are_shown_within_their_intervals() -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (10_000, 10_000, 0)), no.Scale(1, 2, 3))
+    assert all(bar.low <= bar.share <= bar.high for bar in found.bars)
+    assert "Shares are adjusted so that each lies in its interval." in str(found)
