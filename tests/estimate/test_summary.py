@@ -268,3 +268,14 @@ def test_counts_that_no_shares_explain_are_shown_within_their_intervals() -> Non
     found = no.summarize(table, no.Tally(table.fingerprint, (10_000, 10_000, 0)), no.Scale(1, 2, 3))
     assert all(bar.low <= bar.share <= bar.high for bar in found.bars)
     assert "Shares are adjusted so that each lies in its interval." in str(found)
+
+
+def test_a_mean_of_numbers_outside_the_bounds_is_explained(minutes: no.Summary) -> None:
+    asked = no.Number(0, 10)
+    found = no.summarize(TWO, no.Tally(TWO.fingerprint, (10, 290)), asked, bins=16)
+    assert found.mean.value > 10.0 == found.mean.high
+    told = "the mean's estimate lies outside the bounds"
+    assert told in found.outside_text
+    assert found.outside_text in found.notes
+    assert minutes.outside_text == ""
+    assert told not in str(minutes)

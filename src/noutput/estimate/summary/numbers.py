@@ -68,8 +68,8 @@ class Summary(Shown):
 
     What forged reports could do, and a bias where the table has one:
 
-    >>> found.goodness, found.forged, found.forgery, found.bias_text
-    (1.0, 100, 0.2, '')
+    >>> found.goodness, found.forged, found.forgery, found.bias_text, found.outside_text
+    (1.0, 100, 0.2, '', '')
     >>> found.notes == [f"Forged reports: {found.forged_text}"], found.to_dict()["reports"]
     (True, 10000)
     """
@@ -142,6 +142,16 @@ class Summary(Shown):
         )
 
     @property
+    def outside_text(self) -> str:
+        """A note on a mean outside the bounds; empty where it lies inside."""
+        if self.question.lower <= self.mean.value <= self.question.upper:
+            return ""
+        return (
+            "Note: the mean's estimate lies outside the bounds, as chance has it with few reports: "
+            "only so is it right on average. Its interval keeps to the bounds."
+        )
+
+    @property
     def lines(self) -> dict[str, tuple[str, str, str]]:
         """Mean, standard deviation and quartiles, in the unit of the question."""
         unit = f" {self.question.unit}" if self.question.unit else ""
@@ -161,8 +171,8 @@ class Summary(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports, and about the bias of the mean."""
-        notes = [f"Forged reports: {self.forged_text}", self.bias_text]
+        """What to know about forged reports and about the mean: its bias, its place."""
+        notes = [f"Forged reports: {self.forged_text}", self.bias_text, self.outside_text]
         return [note for note in notes if note]
 
     def to_dict(self) -> dict[str, Any]:
