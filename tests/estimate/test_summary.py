@@ -205,7 +205,7 @@ def test_bad_input_for_numbers() -> None:
 def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> None:
     table = direct(3, 1.0)
     found = no.summarize(table, tally(table, [0.5, 0.3, 0.2], people), no.Scale(1, 2, 3))
-    assert found.estimate.interval_kind == found.to_dict()["interval_kind"] == kind
+    assert found.estimate.interval_kind == found.to_dict()["intervals"]["kind"] == kind
     assert ("Intervals are exact: fewer than 100 reports." in str(found)) == (kind == "exact")
 
 
@@ -279,3 +279,20 @@ def test_a_mean_of_numbers_outside_the_bounds_is_explained(minutes: no.Summary) 
     assert found.outside_text in found.notes
     assert minutes.outside_text == ""
     assert told not in str(minutes)
+
+
+def test_what_intervals_assume_is_told(minutes: no.Summary, stars: no.AnswerSummary) -> None:
+    told = (
+        "All intervals but the mean's are credible intervals, which assume a smooth distribution; "
+        "the mean's assumes nothing about it."
+    )
+    assert minutes.assumption_text == told
+    for shown in (str(minutes), minutes._repr_html_().replace("&#x27;", "'")):
+        assert told in shown
+    content = minutes.to_dict()["intervals"]
+    assert content == {"mean": "normal", "others": "credible", "assumption": told}
+    again = no.Tally(TWO.fingerprint, (6_000, 4_000))
+    fitted = no.summarize(TWO, again, minutes.question, bins=16, method="em")
+    assert fitted.to_dict()["intervals"]["others"] == "bootstrapped"
+    assert "bootstrapped intervals, as if the fitted distribution were the true one" in str(fitted)
+    assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."

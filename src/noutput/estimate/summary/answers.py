@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerSummary", "answer_summaries", "summarize_answers"]
 
+_ASSUMPTION = "Nothing is assumed about the answers."
 _VISIBLE = 0.0005  # of a share, which is printed with one decimal of a percent
 
 
@@ -205,7 +206,7 @@ counts are noticed
             "epsilon": self.epsilon,
             "reports": self.reports,
             "level": self.level,
-            "interval_kind": self.estimate.interval_kind,
+            "intervals": {"kind": self.estimate.interval_kind, "assumption": _ASSUMPTION},
             "answers": self.records(),
             "mean": None if mean is None else {**mean.to_dict(), "unbiased": self.estimate.mean},
             "quartiles": [

@@ -70,8 +70,10 @@ class Summary(Shown):
 
     >>> found.goodness, found.forged, found.forgery, found.bias_text, found.outside_text
     (1.0, 100, 0.2, '', '')
-    >>> found.notes == [f"Forged reports: {found.forged_text}"], found.to_dict()["reports"]
-    (True, 10000)
+    >>> found.notes == [f"Forged reports: {found.forged_text}", found.assumption_text]
+    True
+    >>> found.interval_kind, found.to_dict()["reports"]
+    ('credible', 10000)
     """
 
     question: Number
@@ -152,6 +154,23 @@ class Summary(Shown):
         )
 
     @property
+    def interval_kind(self) -> str:
+        """The kind of all intervals but the mean's: "credible" or "bootstrapped"."""
+        return "credible" if self.distribution.method == "gp" else "bootstrapped"
+
+    @property
+    def assumption_text(self) -> str:
+        """What the intervals assume."""
+        kinds = {
+            "credible": "which assume a smooth distribution",
+            "bootstrapped": "as if the fitted distribution were the true one",
+        }
+        return (
+            f"All intervals but the mean's are {self.interval_kind} intervals, "
+            f"{kinds[self.interval_kind]}; the mean's assumes nothing about it."
+        )
+
+    @property
     def lines(self) -> dict[str, tuple[str, str, str]]:
         """Mean, standard deviation and quartiles, in the unit of the question."""
         unit = f" {self.question.unit}" if self.question.unit else ""
@@ -171,9 +190,9 @@ class Summary(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports and about the mean: its bias, its place."""
-        notes = [f"Forged reports: {self.forged_text}", self.bias_text, self.outside_text]
-        return [note for note in notes if note]
+        """What to know about forged reports, the mean's bias and place, and the intervals."""
+        notes = [self.bias_text, self.outside_text, self.assumption_text]
+        return [f"Forged reports: {self.forged_text}", *(note for note in notes if note)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -185,6 +204,11 @@ class Summary(Shown):
             "lower": distribution.bounds.lower,
             "upper": distribution.bounds.upper,
             "level": self.level,
+            "intervals": {
+                "mean": "normal",
+                "others": self.interval_kind,
+                "assumption": self.assumption_text,
+            },
             "mean": {
                 **self.mean.to_dict(),
                 "standard_error": mean.standard_error,
