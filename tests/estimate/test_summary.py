@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import noutput as no
 from noutput import _extras
 from noutput.errors import InvalidArgumentError, MissingExtraError
-from noutput.estimate.summary import Bar, text
+from noutput.estimate.summary import CERTAIN, SUSPICIOUS, Bar, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
 
@@ -170,7 +170,7 @@ def test_forged_reports_are_told() -> None:
     counts = [100] * table.n_outputs
     counts[0] = 5_000
     found = no.summarize(table, no.Tally(table.fingerprint, tuple(counts)), STARS)
-    assert found.goodness < 0.01
+    assert found.goodness < CERTAIN
     assert "LIKELY" in str(found)
     assert found.estimate.spare_outputs == table.n_outputs - 5
 
@@ -296,3 +296,24 @@ def test_what_intervals_assume_is_told(minutes: no.Summary, stars: no.AnswerSumm
     assert fitted.to_dict()["intervals"]["others"] == "bootstrapped"
     assert "bootstrapped intervals, as if the fitted distribution were the true one" in str(fitted)
     assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."
+
+
+@pytest.mark.parametrize(
+    ("p_value", "told"),
+    [
+        (0.00099, "LIKELY: no honest people would send these counts (p = 0.00099)"),
+        (0.001, "unusual: one honest question in 20 looks like this (p = 0.001)"),
+        (0.049, "unusual: one honest question in 20 looks like this (p = 0.049)"),
+        (0.05, "no sign of them (p = 0.05)"),
+    ],
+)
+def test_few_honest_questions_are_called_forged(
+    stars: no.AnswerSummary, minutes: no.Summary, p_value: float, told: str
+) -> None:
+    assert (CERTAIN, SUSPICIOUS) == (0.001, 0.05)
+    for found in (stars, minutes):
+        kind = type(found)
+        changed = type(kind.__name__, (kind,), {"goodness": p_value})
+        again = object.__new__(changed)
+        again.__dict__.update(found.__dict__)
+        assert again.notes[0].startswith(f"Forged reports: {told}")

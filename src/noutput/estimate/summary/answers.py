@@ -13,7 +13,7 @@ from noutput.estimate.answers.normal import FEWEST
 from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import QUARTILES
 from noutput.estimate.summary.figure import Bar, Figure
-from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.estimate.summary.shown import Shown, forged_words
 from noutput.questions import Answer, Answers, Scale, YesNo
 
 if TYPE_CHECKING:
@@ -171,12 +171,8 @@ counts are noticed
     @property
     def notes(self) -> list[str]:
         """What to know about forged reports, adjusted shares and mean, and the intervals."""
-        p, spare = self.goodness, self.estimate.spare_outputs
-        if p < SUSPICIOUS:
-            told = f"LIKELY: no honest people would send these counts (p = {p:.2g})"
-        else:
-            told = f"no sign of them (p = {p:.2g})"
-        if not spare:
+        told = forged_words(self.goodness)
+        if not self.estimate.spare_outputs:
             told += "; the table has no spare outputs, so only impossible counts are noticed"
         notes = [f"Forged reports: {told}", *self._adjustments]
         if self.estimate.interval_kind == "exact":

@@ -18,7 +18,7 @@ from noutput.estimate.distribution import DistributionEstimate, estimate_distrib
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import ends
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
-from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
@@ -126,11 +126,11 @@ class Summary(Shown):
     @property
     def forged_text(self) -> str:
         """What the test for forged reports says."""
-        p = self.goodness
-        if p < SUSPICIOUS:
-            return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
+        told = forged_words(self.goodness)
+        if self.goodness < CERTAIN:
+            return told
         some = "1%" if self.forged > 1 else "one forged report"
-        return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(self.forgery)}"
+        return f"{told}; {some} could move the mean by {show(self.forgery)}"
 
     @property
     def bias_text(self) -> str:
