@@ -228,3 +228,21 @@ def test_a_list_of_answers_is_a_question() -> None:
 def test_what_is_no_list_of_answers_is_refused(answers: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="answers"):
         question_from_answers(answers)
+
+
+def test_answers_may_come_as_one_list() -> None:
+    assert Scale([1, 2, 3]) == Scale((1, 2, 3)) == Scale(range(1, 4)) == Scale(1, 2, 3)
+    assert Scale(["low", "high"], scores=(1, 2)) == Scale("low", "high", scores=(1, 2))
+    assert Choice(["a", "b"]) == Choice("a", "b")
+    with pytest.raises(InvalidArgumentError, match=r"answers must have from 2 to 64 .* found 1"):
+        Choice(["a"])
+    with pytest.raises(InvalidArgumentError, match=r"answers\[0\] must be a text"):
+        Choice(["a", "b"], "c")
+
+
+@pytest.mark.parametrize("kind", ["scale", "choice"])
+def test_a_list_inside_a_list_is_no_document(kind: str) -> None:
+    with pytest.raises(DocumentError, match=r"^question.answers\[0\] must be"):
+        question_from_document({"kind": kind, "answers": [["a", "b"]]})
+    with pytest.raises(InvalidArgumentError, match=r"^answers\[0\] must be"):
+        question_from_answers([[1, 2]])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ __all__ = [
     "choice",
     "finite",
     "histogram",
+    "increasing",
     "inner_share",
     "numbers",
     "positive",
@@ -48,6 +50,17 @@ def finite(name: str, value: object) -> float:
     if math.isfinite(number):
         return number
     raise InvalidArgumentError(name, "be a finite number", value)
+
+
+def increasing(name: str, values: object) -> tuple[float, ...]:
+    """Return a sequence of finite numbers that increase as floats."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise InvalidArgumentError(name, "be a sequence of numbers", values)
+    result = tuple(finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values))
+    for pair in pairwise(result):
+        if not pair[0] < pair[1]:
+            raise InvalidArgumentError(name, "increase from entry to entry", list(values))
+    return result
 
 
 def positive(name: str, value: object) -> float:

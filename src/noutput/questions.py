@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -245,8 +244,8 @@ class Scale(Answers):
     Parameters
     ----------
     *answers : numbers that increase, or texts in their order
-        Such as ``Scale(1, 2, 3, 4, 5)``, ``Scale(*range(11))`` or
-        ``Scale("under 30", "30 to 59", "60 and older")``.
+        Such as ``Scale(1, 2, 3, 4, 5)``, ``Scale("under 30", "30 to 59", "60 and older")``, or
+        one list, tuple or range of them: ``Scale(range(11))``.
     scores : sequence of float, optional
         For texts: numbers that increase, one per answer, for a mean score. Without them there is
         none. Answers that are numbers are their own scores.
@@ -269,21 +268,23 @@ class Scale(Answers):
     given_scores: tuple[float, ...] | None = None
 
     def __init__(
-        self, *answers: float | str, scores: Sequence[float] | None = None, **common: Any
+        self,
+        *answers: float | str | Sequence[float | str],
+        scores: Sequence[float] | None = None,
+        **common: Any,
     ) -> None:
         _set_common(self, common)
-        texts = sum(isinstance(answer, str) for answer in answers)
-        if texts not in (0, len(answers)):
-            raise InvalidArgumentError("answers", "be all numbers or all texts", list(answers))
-        if texts:
-            values: tuple[Answer, ...] = answers
-        else:
-            values = _increasing("answers", answers)
+        values = _listed(answers)
+        texts = sum(isinstance(answer, str) for answer in values)
+        if texts not in (0, len(values)):
+            raise InvalidArgumentError("answers", "be all numbers or all texts", list(values))
+        if not texts:
+            values = _checks.increasing("answers", values)
             if scores is not None:
                 rule = "be given for answers that are texts only"
                 raise InvalidArgumentError("scores", rule, list(scores))
         object.__setattr__(self, "answers", values)
-        found = None if scores is None else _increasing("scores", scores)
+        found = None if scores is None else _checks.increasing("scores", scores)
         if found is not None and len(found) != len(values):
             rule = f"have {len(values)} entries, one per answer"
             raise InvalidArgumentError("scores", rule, len(found))
@@ -312,7 +313,7 @@ class Choice(Answers):
     Parameters
     ----------
     *answers : str
-        Such as ``Choice("train", "car", "bicycle", "other")``.
+        Such as ``Choice("train", "car", "bicycle", "other")``, or one list or tuple of them.
     name, label, text, epsilon
         As in `Question`.
 
@@ -326,12 +327,13 @@ class Choice(Answers):
 
     kind: ClassVar[str] = "choice"
 
-    def __init__(self, *answers: str, **common: Any) -> None:
+    def __init__(self, *answers: str | Sequence[str], **common: Any) -> None:
         _set_common(self, common)
-        for index, answer in enumerate(answers):
+        values = _listed(answers)
+        for index, answer in enumerate(values):
             if not isinstance(answer, str):
                 raise InvalidArgumentError(f"answers[{index}]", "be a text", answer)
-        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "answers", values)
         self._check_answers()
 
     def to_document(self) -> dict[str, Any]:
@@ -427,9 +429,9 @@ def question_from_document(found: object, path: str = "question") -> Question:
         rule = f"have the keys {sorted(needed)} and no others than {sorted(known)}"
         raise DocumentError(path, rule, sorted(found))
     parts = {key: value for key, value in found.items() if key != "kind"}
-    answers = parts.pop("answers", [])
-    if not isinstance(answers, list):
-        raise DocumentError(f"{path}.answers", "be a list", type(answers).__name__)
+    answers = [parts.pop("answers")] if "answers" in parts else []
+    if not all(isinstance(each, list) for each in answers):
+        raise DocumentError(f"{path}.answers", "be a list", type(answers[0]).__name__)
     try:
         return made(*answers, **parts)
     except InvalidArgumentError as error:
@@ -439,7 +441,8 @@ def question_from_document(found: object, path: str = "question") -> Question:
 def question_from_answers(answers: object) -> Answers:
     """Return the question that a list of answers stands for.
 
-    Numbers make a `Scale`, texts a `Choice`, and False and True a `YesNo`.
+    Numbers make a `Scale`, texts a `Choice` (give a `Scale` where texts such as "low" and "high"
+    have an order), and False and True a `YesNo`.
 
     Examples
     --------
@@ -455,7 +458,13 @@ def question_from_answers(answers: object) -> Answers:
         if list(answers) == [False, True]:
             return YesNo()
         raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
-    return Choice(*answers) if kinds == {str} else Scale(*answers)
+    return Choice(list(answers)) if kinds == {str} else Scale(list(answers))
+
+
+def _listed(answers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return answers that are given one by one, or as one list of all."""
+    one = answers[0] if len(answers) == 1 else None
+    return tuple(one) if isinstance(one, list | tuple | range) else answers
 
 
 def _set_common(question: Question, common: dict[str, Any]) -> None:
@@ -464,18 +473,6 @@ def _set_common(question: Question, common: dict[str, Any]) -> None:
     if common:
         name = next(iter(common))
         raise TypeError(f"{type(question).__name__} has no argument {name!r}")
-
-
-def _increasing(name: str, values: object) -> tuple[float, ...]:
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise InvalidArgumentError(name, "be a sequence of numbers", values)
-    result = tuple(
-        _checks.finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values)
-    )
-    for pair in pairwise(result):
-        if not pair[0] < pair[1]:
-            raise InvalidArgumentError(name, "increase from entry to entry", list(values))
-    return result
 
 
 def _number(value: object) -> float:

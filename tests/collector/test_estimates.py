@@ -76,7 +76,7 @@ def test_forged_reports_show(service: Service) -> None:
     for entry in found.questions:
         assert isinstance(entry, NumberEstimate)
         assert entry.goodness_of_fit is not None
-        assert entry.goodness_of_fit < 0.01
+        assert entry.goodness_of_fit < 0.001
 
 
 def test_answers_are_kept_while_the_counts_are(

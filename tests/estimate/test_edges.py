@@ -92,3 +92,12 @@ def test_bad_input(table: no.TableMechanism) -> None:
         no.cdf_at_edges(table, tally, kind="sure")
     with pytest.raises(InvalidArgumentError, match="level must lie"):
         no.cdf_at_edges(table, tally, level=1.5)
+
+
+@pytest.mark.parametrize(("reports", "kind"), [(99, "exact"), (100, "normal")])
+def test_the_kind_is_the_one_that_was_computed(
+    table: no.TableMechanism, reports: int, kind: str
+) -> None:
+    counts = (reports - 36,) + (36,) + (0,) * 62
+    found = no.cdf_at_edges(table, no.Tally(table.fingerprint, counts))
+    assert found.kind == kind

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import noutput as no
 from noutput import _extras
 from noutput.errors import InvalidArgumentError, MissingExtraError
-from noutput.estimate.summary import text
+from noutput.estimate.summary import CERTAIN, SUSPICIOUS, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
 
@@ -47,7 +47,7 @@ def test_a_scale_as_text(stars: no.AnswerSummary) -> None:
     assert {line.index("%") for line in lines[2:7]} == {lines[2].index("%")}  # aligned
     assert any(line.startswith("Mean score") for line in lines)
     assert any(line.startswith("Median              4  (4 to 4)") for line in lines)
-    assert "no sign of them" in lines[-1]
+    assert "Forged reports: no sign of them" in lines[-2]
     assert "-" not in "".join(lines)  # no share is shown below zero
 
 
@@ -122,6 +122,7 @@ def test_frames(stars: no.AnswerSummary, minutes: no.Summary) -> None:
     frame = stars.to_frame("pandas")
     assert list(frame.columns) == [
         "answer", "label", "share", "low", "high", "shown", "cdf", "cdf_low", "cdf_high",
+        "cdf_unbiased",
     ]  # fmt: skip
     assert minutes.to_frame("polars")["statistic"].to_list()[0] == "mean"
     assert type(stars.to_frame()).__module__.startswith("pandas")
@@ -169,7 +170,7 @@ def test_forged_reports_are_told() -> None:
     counts = [100] * table.n_outputs
     counts[0] = 5_000
     found = no.summarize(table, no.Tally(table.fingerprint, tuple(counts)), STARS)
-    assert found.goodness < 0.01
+    assert found.goodness < CERTAIN
     assert "LIKELY" in str(found)
     assert found.estimate.spare_outputs == table.n_outputs - 5
 
@@ -198,3 +199,122 @@ def test_bad_input_for_numbers() -> None:
         no.summarize(TWO, counted, no.Number(0, 1), bins=0)
     with pytest.raises(InvalidArgumentError, match="mechanism must be a TableMechanism"):
         no.summarize(no.mechanism("pm", 1.0), counted, no.Number(0, 1))
+
+
+@pytest.mark.parametrize(("people", "kind"), [(99, "exact"), (100, "normal")])
+def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, tally(table, [0.5, 0.3, 0.2], people), no.Scale(1, 2, 3))
+    assert found.estimate.interval_kind == found.to_dict()["intervals"]["kind"] == kind
+    assert ("Intervals are exact: fewer than 100 reports." in str(found)) == (kind == "exact")
+
+
+def test_a_summary_at_the_prompt_is_its_text(stars: no.AnswerSummary, minutes: no.Summary) -> None:
+    assert repr(stars) == str(stars)
+    assert repr(minutes) == str(minutes)
+
+
+ADJUSTED = "Shares are adjusted so that none is negative and all add up to 100%."
+MOVED = "The mean score is adjusted so that it lies in its interval."
+
+
+@pytest.fixture(scope="module")
+def agreed() -> no.AnswerSummary:
+    """All answer 3, and by chance even more reports say so than expected."""
+    table = direct(3, 1.0)
+    counts = no.Tally(table.fingerprint, (40, 45, 215))
+    return no.summarize(table, counts, no.Scale(1, 2, 3))
+
+
+def test_what_is_shown_lies_in_its_interval(agreed: no.AnswerSummary) -> None:
+    assert agreed.estimate.mean is not None
+    assert agreed.mean is not None
+    assert agreed.cdf is not None
+    assert agreed.estimate.mean > 3.0 == agreed.mean.high
+    assert min(agreed.estimate.cdf) < 0.0
+    for each in (agreed.mean, *agreed.cdf):
+        assert each.low <= each.value <= each.high
+    for bar in agreed.bars:
+        assert bar.low <= bar.share <= bar.high
+    assert sum(agreed.shown) == pytest.approx(1.0)
+    assert ADJUSTED in str(agreed)
+    assert MOVED in str(agreed)
+
+
+def test_json_has_the_unbiased_estimates_by_this_name(agreed: no.AnswerSummary) -> None:
+    content = agreed.to_dict()
+    assert content["mean"]["unbiased"] == agreed.estimate.mean
+    assert content["mean"]["value"] == 3.0
+    found = [row["cdf_unbiased"] for row in content["answers"]]
+    assert found == agreed.estimate.cdf.tolist()
+    assert [row["share"] for row in content["answers"]] == agreed.estimate.shares.tolist()
+
+
+def test_shares_that_need_no_adjustment_have_no_note() -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (3000, 3000, 4000)), no.Scale(1, 2, 3))
+    assert "adjusted" not in str(found)
+    assert found.shown == pytest.approx(found.estimate.shares.tolist())
+
+
+def test_a_share_of_yes_is_moved_into_its_interval() -> None:
+    table = direct(2, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (10, 290)), no.YesNo())
+    assert [bar.texts[0] for bar in found.bars] == ["100.00%"]
+    assert "The share is adjusted so that it lies in its interval." in str(found)
+
+
+def test_counts_that_no_shares_explain_are_shown_within_their_intervals() -> None:
+    table = direct(3, 1.0)
+    found = no.summarize(table, no.Tally(table.fingerprint, (10_000, 10_000, 0)), no.Scale(1, 2, 3))
+    assert all(bar.low <= bar.share <= bar.high for bar in found.bars)
+    assert "Shares are adjusted so that each lies in its interval." in str(found)
+
+
+def test_a_mean_of_numbers_outside_the_bounds_is_explained(minutes: no.Summary) -> None:
+    asked = no.Number(0, 10)
+    found = no.summarize(TWO, no.Tally(TWO.fingerprint, (10, 290)), asked, bins=16)
+    assert found.mean.value > 10.0 == found.mean.high
+    told = "the mean's estimate lies outside the bounds"
+    assert told in found.outside_text
+    assert found.outside_text in found.notes
+    assert minutes.outside_text == ""
+    assert told not in str(minutes)
+
+
+def test_what_intervals_assume_is_told(minutes: no.Summary, stars: no.AnswerSummary) -> None:
+    told = (
+        "All intervals but the mean's are credible intervals, which assume a smooth distribution; "
+        "the mean's assumes nothing about it."
+    )
+    assert minutes.assumption_text == told
+    for shown in (str(minutes), minutes._repr_html_().replace("&#x27;", "'")):
+        assert told in shown
+    content = minutes.to_dict()["intervals"]
+    assert content == {"mean": "normal", "others": "credible", "assumption": told}
+    again = no.Tally(TWO.fingerprint, (6_000, 4_000))
+    fitted = no.summarize(TWO, again, minutes.question, bins=16, method="em")
+    assert fitted.to_dict()["intervals"]["others"] == "bootstrapped"
+    assert "bootstrapped intervals, as if the fitted distribution were the true one" in str(fitted)
+    assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."
+
+
+@pytest.mark.parametrize(
+    ("p_value", "told"),
+    [
+        (0.00099, "LIKELY: no honest people would send these counts (p = 0.00099)"),
+        (0.001, "unusual: one honest question in 20 looks like this (p = 0.001)"),
+        (0.049, "unusual: one honest question in 20 looks like this (p = 0.049)"),
+        (0.05, "no sign of them (p = 0.05)"),
+    ],
+)
+def test_few_honest_questions_are_called_forged(
+    stars: no.AnswerSummary, minutes: no.Summary, p_value: float, told: str
+) -> None:
+    assert (CERTAIN, SUSPICIOUS) == (0.001, 0.05)
+    for found in (stars, minutes):
+        kind = type(found)
+        changed = type(kind.__name__, (kind,), {"goodness": p_value})
+        again: Any = object.__new__(changed)
+        again.__dict__.update(found.__dict__)
+        assert again.notes[0].startswith(f"Forged reports: {told}")

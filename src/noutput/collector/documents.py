@@ -93,12 +93,12 @@ def _answers(question: Answers, found: AnswerSummary | None) -> dict[str, Any]:
             row |= dict.fromkeys(("share", "joint_interval", "at_most"))
         return {"answers": rows, **dict.fromkeys(("mean", "quantiles", "goodness_of_fit"))}
     shares = _shares(found.shares, found.estimate.standard_errors.tolist())
-    cdf: Iterable[Figure | None] = found.cdf or [None] * len(rows)
+    cdf: Iterable[Figure | None] = found.unbiased_cdf or [None] * len(rows)
     for row, share, joint, below in zip(rows, shares, found.joint_shares, cdf, strict=True):
         row["share"] = share
         row["joint_interval"] = [joint.low, joint.high]
         row["at_most"] = None if below is None else below.to_dict()
-    mean, error = found.mean, found.estimate.mean_error
+    mean, error = found.unbiased_mean, found.estimate.mean_error
     score = None if mean is None else {**mean.to_dict(), "standard_error": error}
     quantiles = [
         {"share": share, "value": value, "interval": [low, high]}

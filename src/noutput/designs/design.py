@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.solution import Progress, Solution
 
-__all__ = ["Method", "design"]
+__all__ = ["Method", "check_own_epsilon", "design"]
 
 Method: TypeAlias = Literal["optimal", "numerical", "analytical"]
 
@@ -117,9 +117,11 @@ def design(
         (worst case only). Balanced tables and those for the distribution are always trained by
         gradients, which takes minutes for an epsilon outside the catalog: leave the default.
     question : Number, Scale, Choice or YesNo, optional
-        What is asked. Without it, the design is for numbers of [-1, 1].
+        What is asked. Without it, the design is for numbers of [-1, 1]. Where it has an epsilon
+        of its own, `epsilon` must be the same.
     answers : sequence, optional
-        Short for a question with these answers: numbers make a `Scale`, texts a `Choice`.
+        Short for a question with these answers: numbers make a `Scale`, texts a `Choice`, which
+        has no order: for ``["low", "middle", "high"]`` give the question ``Scale(...)``.
     prior : sequence of floats, optional
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is a norm other than "worst". Uniform if not given.
@@ -159,13 +161,21 @@ def design(
     Choice(name='', label='', text='', epsilon=None, answers=('train', 'car', 'other'))
     """
     asked = _asked(question, answers)
+    budget = _checks.positive("epsilon", epsilon)
+    check_own_epsilon(asked, budget)
     if isinstance(asked, Answers):
         _refuse_for_answers(method, prior)
         report = progress or (lambda _share: None)
-        budget = _checks.positive("epsilon", epsilon)
         return design_answers(budget, asked, n_outputs, objective, report)
-    found = _number_design(epsilon, n_outputs, objective, method, prior, progress)
+    found = _number_design(budget, n_outputs, objective, method, prior, progress)
     return found if asked is None else replace(found, question=asked)
+
+
+def check_own_epsilon(question: Question | None, epsilon: float | None) -> None:
+    """Refuse an epsilon that is not the one that the question has, if it has one."""
+    own = None if question is None else question.epsilon
+    if own is not None and epsilon != own:
+        raise InvalidArgumentError("epsilon", f"be that of the question, {own}", epsilon)
 
 
 def _asked(question: object, answers: object) -> Number | Answers | None:
@@ -196,7 +206,6 @@ def _number_design(
     prior: ArrayLike | None,
     progress: Progress | None,
 ) -> Design:
-    epsilon = _checks.positive("epsilon", epsilon)
     _checks.choice("method", method, _METHODS)
     if objective is None:
         objective = "balanced" if method == "optimal" else "worst"

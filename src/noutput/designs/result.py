@@ -71,6 +71,13 @@ class Design:
     bound: Bound | None = None
     question: Number | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"Design(epsilon={self.epsilon!r}, n_outputs={self.mechanism.n_outputs}, "
+            f"objective={self.objective.spelling!r}, method={self.method!r}, "
+            f"value={self.value:.4g}, question={self.question!r})"
+        )
+
     @property
     def epsilon(self) -> float:
         """The privacy loss that the table claims and has been certified for."""

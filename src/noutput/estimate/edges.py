@@ -77,6 +77,7 @@ class EdgeIntervals:
         below the edge, and `high` the share of people below the edge less the gap.
     level : float
     kind : {"normal", "exact"}
+        What was computed: exact ones where fewer than 100 reports were counted.
 
     Examples
     --------
@@ -119,7 +120,8 @@ def cdf_at_edges(
     level : float
     kind : {"normal", "exact"}
         As in `AnswerEstimate.interval`: normal ones cover with a probability of about `level` at
-        least, exact ones with at least this probability for every number of reports.
+        least, exact ones with at least this probability for every number of reports. With fewer
+        than 100 reports they are exact ones.
     simultaneous : bool
         Whether all intervals together shall cover with the probability `level`.
 
@@ -151,7 +153,8 @@ def cdf_at_edges(
     shares = np.array([count / tally.total for count in tally.counts])
     rows = mechanism.probabilities(mechanism.knots)
     scores = np.concatenate([below, above], axis=1)
-    if kind == "exact" or reports < normal.FEWEST:
+    kind = normal.kind_used(kind, reports)
+    if kind == "exact":
         alpha = (1.0 - level) / (len(places) if simultaneous else 1)
         found = [
             exact_interval(rows, each, rows @ each, shares, reports, alpha, side=side)

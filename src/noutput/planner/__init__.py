@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, overload
 from noutput import _checks
 from noutput.designs import catalog
 from noutput.designs.certificate import EPSILON_RANGE
-from noutput.designs.design import design
+from noutput.designs.design import check_own_epsilon, design
 from noutput.designs.objective import Objective
 from noutput.errors import InvalidArgumentError
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval
@@ -154,6 +154,7 @@ def plan(
     (True, 4)
     """
     asked = _asked(bounds, question, answers)
+    check_own_epsilon(question, epsilon)
     if isinstance(asked, Answers):
         return plan_answers(
             asked,

@@ -8,7 +8,7 @@ from noutput import _checks
 from noutput.amplification.inverse import largest_report_epsilon, reports_needed
 from noutput.amplification.published import DELTA
 from noutput.designs import catalog
-from noutput.designs.design import design
+from noutput.designs.design import check_own_epsilon, design
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def plan_published(
     (4.0, 1000000, True)
     """
     wanted = _checks.positive("published_epsilon", published_epsilon)
+    check_own_epsilon(question, epsilon)
 
     def family(choice: float) -> Design | AnswerDesign:
         return design(choice, n_outputs, objective, question=question)

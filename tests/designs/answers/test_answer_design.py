@@ -183,3 +183,26 @@ def test_64_outputs_are_within_half_a_percent(
     found = solve_answers(epsilon, question, 64, objective, lambda _share: None)
     assert found.mechanism.n_outputs <= 64
     assert found.gap <= gap
+
+
+@pytest.mark.parametrize("asked", [no.Scale(1, 2, 3, epsilon=2.0), no.Number(0, 1, epsilon=2.0)])
+def test_an_epsilon_against_that_of_the_question_is_refused(asked: no.Question) -> None:
+    rule = "epsilon must be that of the question, 2.0; found"
+    with pytest.raises(InvalidArgumentError, match=f"^{rule} 1.0"):
+        no.design(1.0, question=asked)
+    with pytest.raises(InvalidArgumentError, match=f"^{rule} 1.0"):
+        no.plan(epsilon=1.0, question=asked, people=1000)
+    with pytest.raises(InvalidArgumentError, match=f"^{rule} None"):
+        no.plan(question=asked, people=1000, error=0.1)
+    assert no.design(2, question=asked).epsilon == 2.0
+
+
+def test_designs_have_short_names() -> None:
+    assert repr(no.design(1.0, answers=["a", "b", "c"])) == (
+        "AnswerDesign(epsilon=1.0, n_outputs=3, objective='shares', value=4.36, gap=0.0%, "
+        "question=Choice(name='', label='', text='', epsilon=None, answers=('a', 'b', 'c')))"
+    )
+    assert repr(no.design(1.0)) == (
+        "Design(epsilon=1.0, n_outputs=128, objective='balanced', method='balanced', "
+        "value=4.374, question=None)"
+    )

@@ -131,6 +131,6 @@ def _table(found: AnswerSummary, bars: Sequence[Bar]) -> Table:
     if found.cdf is not None:
         head += ["This or before", "95% interval"]
         for row, label, each in zip(rows, found.question.labels, found.cdf, strict=True):
-            value, low, high = Bar(label, min(max(each.value, 0.0), 1.0), each.low, each.high).texts
+            value, low, high = Bar(label, each.value, each.low, each.high).texts
             row += [value, f"{low} to {high}"]
     return Table(head, rows)

@@ -32,6 +32,7 @@ _VAGUE = (
     "The reports are too few yet to say much: the average may still be almost anywhere between "
     "the bounds."
 )
+_SMOOTH = "All intervals but the average's assume a smooth distribution."
 _KEYS = (("line", "estimate"), ("band", "95% uncertainty"), ("mark", "quartiles"))
 
 
@@ -60,7 +61,7 @@ def number_subject(
             needed=partial(reports_needed, mechanism, tally, found.mean_estimate),
         ),
         chart_title="How the answers are spread",
-        readout=f"Share of people in steps of {step}.",
+        readout=f"Share of people in steps of {step}. {_SMOOTH}",
         keys=_KEYS,
         wide=draw_number(question, found, WIDE, label=picture),
         narrow=draw_number(question, found, NARROW, label=picture),

@@ -63,11 +63,11 @@ def _number(found: Summary) -> Iterator[tuple[object, ...]]:
 
 def _answers(found: AnswerSummary) -> Iterator[tuple[object, ...]]:
     labels = [_harmless(label) for label in found.question.labels]
-    for statistic, figures in (("share", found.shares), ("at_most", found.cdf or ())):
+    for statistic, figures in (("share", found.shares), ("at_most", found.unbiased_cdf or ())):
         for label, figure in zip(labels, figures, strict=False):
             yield (statistic, label, "", "", *astuple(figure))
-    if found.mean is not None and not isinstance(found.question, YesNo):
-        yield ("mean", "", "", "", *astuple(found.mean))
+    if found.unbiased_mean is not None and not isinstance(found.question, YesNo):
+        yield ("mean", "", "", "", *astuple(found.unbiased_mean))
     named = dict(zip(found.question.answers, labels, strict=True))
     for share, answers in found.quantiles.items():
         yield ("quantile", "", share, "", *(named[answer] for answer in answers))

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from noutput._numbers import show, tick_labels
-from noutput.estimate.summary import SUSPICIOUS
+from noutput.estimate.summary import CERTAIN, SUSPICIOUS
 from noutput.questions import Number
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = [
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
 _LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
 _CENTURY = 100.0 * 31_557_600.0
-_CERTAIN = 0.001
 _BLIND = (
     "But with as many kinds of reports as answers, nearly all counts are what some honest people "
     "would send: this test sees little here."
@@ -199,14 +198,16 @@ def fit(p_value: float | None, *, spare: bool = True) -> tuple[str, str, str]:
     --------
     >>> fit(0.4)[:2]
     ('good', 'No sign of forged reports')
-    >>> fit(1e-9)[:2]
+    >>> fit(0.02)[:2]
+    ('doubtful', 'The reports look a little unusual')
+    >>> fit(0.0008)[:2]
     ('bad', 'Some reports are probably forged')
     """
     if p_value is None:
         text = "Honest people leave a pattern in the reports; there are too few to look for it."
         return "unknown", "Too early to say", text
     chance = f"p = {p_value:.2g}"
-    if p_value < _CERTAIN:
+    if p_value < CERTAIN:
         text = (
             "People who follow the campaign would practically never send these reports, whatever "
             f"their answers are ({chance}). Do not trust the figures before you know why."
@@ -215,7 +216,7 @@ def fit(p_value: float | None, *, spare: bool = True) -> tuple[str, str, str]:
     if p_value < SUSPICIOUS:
         text = (
             "People who follow the campaign would rarely send these reports "
-            f"({chance}). It may be chance: one honest campaign in twenty looks like this."
+            f"({chance}). It may be chance: one honest question in 20 looks like this."
         )
         return "doubtful", "The reports look a little unusual", text
     text = f"The reports are what honest people would send, whatever their answers are ({chance}). "

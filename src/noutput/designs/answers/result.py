@@ -70,6 +70,13 @@ class AnswerDesign:
             rule = "have as many answers as mechanism and objective"
             raise InvalidArgumentError("question", rule, sizes)
 
+    def __repr__(self) -> str:
+        return (
+            f"AnswerDesign(epsilon={self.epsilon!r}, n_outputs={self.mechanism.n_outputs}, "
+            f"objective={self.objective.name!r}, value={self.value:.4g}, gap={self.gap:.1%}, "
+            f"question={self.question!r})"
+        )
+
     @property
     def epsilon(self) -> float:
         """The privacy loss that the table claims and has been certified for."""

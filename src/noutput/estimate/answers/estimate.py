@@ -81,8 +81,8 @@ class AnswerEstimate:
     >>> found.shares, found.n_reports, found.labels
     (array([0.3, 0.7]), 10000, ('no', 'yes'))
     >>> low, high = found.interval("shares")
-    >>> low.round(3), high.round(3)
-    (array([0.281, 0.681]), array([0.319, 0.719]))
+    >>> low.round(3), high.round(3), found.interval_kind
+    (array([0.281, 0.681]), array([0.319, 0.719]), 'normal')
     >>> [round(end, 3) for end in found.mean_interval(kind="exact")]
     [0.681, 0.719]
     >>> round(found.difference("yes", "no").value, 3)
@@ -112,6 +112,11 @@ class AnswerEstimate:
     def n_reports(self) -> int:
         """How many reports were counted."""
         return self.tally.total
+
+    @property
+    def interval_kind(self) -> str:
+        """The kind of intervals where none is asked for: "exact" below 100 reports, or "normal"."""
+        return normal.kind_used("normal", self.n_reports)
 
     @property
     def n_answers(self) -> int:
@@ -332,8 +337,7 @@ class AnswerEstimate:
         if simultaneous and self.n_answers > 2:
             wanted = 1.0 - (1.0 - wanted) / self.n_answers
         _checks.choice("kind", kind, KINDS)
-        if min(self.n_reports, other.n_reports) < normal.FEWEST:
-            kind = "exact"
+        kind = normal.kind_used(kind, min(self.n_reports, other.n_reports))
         each = wanted if kind == "normal" else (1.0 + wanted) / 2.0
         first, second = self._shares, other._shares
         mine = first.uncut(each, kind, simultaneous=False)

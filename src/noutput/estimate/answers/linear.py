@@ -112,7 +112,7 @@ class Linear:
         """Return the ends before they are cut; exact ones are cut always."""
         _checks.inner_share("level", level)
         _checks.choice("kind", kind, KINDS)
-        if kind == "exact" or self.observed.reports < normal.FEWEST:
+        if normal.kind_used(kind, self.observed.reports) == "exact":
             return self._exact((1.0 - level) / (self._different if simultaneous else 1))
         z = normal.critical_value(level)
         if simultaneous:

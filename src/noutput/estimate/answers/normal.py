@@ -60,6 +60,7 @@ __all__ = [
     "critical_value",
     "ends",
     "joint_critical_value",
+    "kind_used",
     "largest_draws",
     "newcombe",
     "score_covariance",
@@ -70,6 +71,17 @@ _DRAWS = 1 << 16
 _ADDED = 8.0  # reports
 FEWEST = 100
 """Reports from which normal intervals are given; with fewer, exact ones take their place."""
+
+
+def kind_used(kind: str, reports: float) -> str:
+    """Return which intervals are computed where those of a kind are asked for.
+
+    Examples
+    --------
+    >>> kind_used("normal", 100), kind_used("normal", 99), kind_used("exact", 100)
+    ('normal', 'exact', 'exact')
+    """
+    return "exact" if reports < FEWEST else kind
 
 
 def score_covariance(table: Array, scores: Array, shares: Array, reports: float) -> Array:

@@ -58,7 +58,13 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.mechanisms.answers import AnswerMechanism
 
-__all__ = ["best_scores", "closest_distributions", "fixed_scores", "scores_of_others"]
+__all__ = [
+    "best_scores",
+    "closest_distributions",
+    "closest_within",
+    "fixed_scores",
+    "scores_of_others",
+]
 
 _LEAST_RANK = 1e-9  # of singular values, relative to the largest: below it, answers look alike
 
@@ -158,4 +164,25 @@ def closest_distributions(rows: Array) -> Array:
     above = np.maximum(np.count_nonzero(falling >= levels, axis=1), 1)
     level = np.take_along_axis(levels, above[:, None] - 1, axis=1)
     result: Array = np.maximum(rows - level, 0.0)
+    return result
+
+
+def closest_within(shares: Array, low: Array, high: Array) -> Array:
+    """Return the closest distribution (least squares) with every share in its interval.
+
+    Where there is none, since all lower ends add up to more than 1 or all upper ends to less, these
+    ends are returned.
+
+    Examples
+    --------
+    >>> shares = np.array([0.7, 0.5, -0.2])
+    >>> closest_within(shares, np.zeros(3), np.ones(3))
+    array([0.6, 0.4, 0. ])
+    >>> closest_within(shares, np.array([0.65, 0.3, 0.0]), np.ones(3))
+    array([0.65, 0.35, 0.  ])
+    """
+    steps = np.sort(np.concatenate([shares - high, shares - low]))
+    sums = np.clip(shares - steps[:, None], low, high).sum(axis=1)
+    level = np.interp(1.0, sums[::-1], steps[::-1])
+    result: Array = np.clip(shares - level, low, high)
     return result

@@ -11,7 +11,7 @@ from noutput.estimate.counts import check_table
 from noutput.estimate.summary.answers import AnswerSummary, answer_summaries
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.numbers import SHARES, Summary, number_summaries
-from noutput.estimate.summary.shown import SUSPICIOUS
+from noutput.estimate.summary.shown import CERTAIN, SUSPICIOUS
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answers, Number, Question
 from noutput.tally import Tally
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
+    "CERTAIN",
     "SHARES",
     "SUSPICIOUS",
     "AnswerSummary",

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
+from noutput.estimate.answers.normal import FEWEST
+from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import QUARTILES
 from noutput.estimate.summary.figure import Bar, Figure
-from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.estimate.summary.shown import Shown, forged_words
 from noutput.questions import Answer, Answers, Scale, YesNo
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerSummary", "answer_summaries", "summarize_answers"]
 
+_ASSUMPTION = "Nothing is assumed about the answers."
+_VISIBLE = 0.0005  # of a share, which is printed with one decimal of a percent
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerSummary(Shown):
     """Everything that is shown about the answers of one group of people.
 
@@ -55,6 +60,8 @@ counts are noticed
     (10000, 1.0, ('1.700', '1.681', '1.719'), ('0.700', '0.681', '0.719'))
     >>> stars.cdf[0].texts, stars.joint_shares[0].texts  # alone, and for all answers together
     (('0.300', '0.281', '0.319'), ('0.300', '0.281', '0.319'))
+    >>> stars.unbiased_mean.texts[0], stars.unbiased_cdf[0].texts[0]  # may lie outside
+    ('1.700', '0.300')
     >>> [round(share, 2) for share in stars.shown], stars.full_scale, stars.bars[0].label
     ([0.3, 0.7], None, '1')
     >>> stars.lines["Median"], stars.quantiles[0.5], len(stars.notes)
@@ -91,23 +98,39 @@ counts are noticed
         return _figures(self.estimate.shares, *ends)
 
     @cached_property
-    def cdf(self) -> tuple[Figure, ...] | None:
+    def unbiased_cdf(self) -> tuple[Figure, ...] | None:
         """The share of every answer and those before it; None where there is no order."""
         if not isinstance(self.question, Scale):
             return None
         return _figures(self.estimate.cdf, *self.estimate.interval("cdf", self.level))
 
-    @cached_property
-    def shown(self) -> tuple[float, ...]:
-        """The shares as they are drawn: none is negative, and they add up to 1."""
-        return tuple(self.estimate.projected.tolist())
+    @property
+    def cdf(self) -> tuple[Figure, ...] | None:
+        """The same as it is shown: every value is moved into its interval."""
+        found = self.unbiased_cdf
+        return None if found is None else tuple(each.inside for each in found)
 
     @cached_property
-    def mean(self) -> Figure | None:
+    def shown(self) -> tuple[float, ...]:
+        """The shares as they are drawn: each lies in its interval, and they add up to 1.
+
+        Where no such shares exist, as reports were forged, they lie in their intervals.
+        """
+        ends = self.estimate.interval("shares", self.level)
+        return tuple(closest_within(self.estimate.shares, *ends).tolist())
+
+    @cached_property
+    def unbiased_mean(self) -> Figure | None:
         """The mean score; None where the answers have no scores."""
         if self.estimate.mean is None:
             return None
         return Figure(self.estimate.mean, *self.estimate.mean_interval(self.level))
+
+    @property
+    def mean(self) -> Figure | None:
+        """The same as it is shown: moved into its interval."""
+        found = self.unbiased_mean
+        return None if found is None else found.inside
 
     @cached_property
     def quantiles(self) -> dict[float, tuple[Answer, Answer, Answer]]:
@@ -147,15 +170,29 @@ counts are noticed
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports."""
-        p, spare = self.goodness, self.estimate.spare_outputs
-        if p < SUSPICIOUS:
-            told = f"LIKELY: no honest people would send these counts (p = {p:.2g})"
-        else:
-            told = f"no sign of them (p = {p:.2g})"
-        if not spare:
+        """What to know about forged reports, adjusted shares and mean, and the intervals."""
+        told = forged_words(self.goodness)
+        if not self.estimate.spare_outputs:
             told += "; the table has no spare outputs, so only impossible counts are noticed"
-        return [f"Forged reports: {told}"]
+        notes = [f"Forged reports: {told}", *self._adjustments]
+        if self.estimate.interval_kind == "exact":
+            notes.append(f"Intervals are exact: fewer than {FEWEST} reports.")
+        return notes
+
+    @property
+    def _adjustments(self) -> list[str]:
+        """What is shown otherwise than the unbiased estimates say."""
+        notes, rows = [], zip(self.shown, self.shares, strict=True)
+        if max(abs(shown - each.value) for shown, each in rows) >= _VISIBLE:
+            if isinstance(self.question, YesNo):
+                notes.append("The share is adjusted so that it lies in its interval.")
+            elif abs(sum(self.shown) - 1.0) < _VISIBLE:
+                notes.append("Shares are adjusted so that none is negative and all add up to 100%.")
+            else:
+                notes.append("Shares are adjusted so that each lies in its interval.")
+        if "Mean score" in self.lines and self.mean != self.unbiased_mean:
+            notes.append("The mean score is adjusted so that it lies in its interval.")
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -165,8 +202,9 @@ counts are noticed
             "epsilon": self.epsilon,
             "reports": self.reports,
             "level": self.level,
+            "intervals": {"kind": self.estimate.interval_kind, "assumption": _ASSUMPTION},
             "answers": self.records(),
-            "mean": None if mean is None else mean.to_dict(),
+            "mean": None if mean is None else {**mean.to_dict(), "unbiased": self.estimate.mean},
             "quartiles": [
                 {"share": share, "value": value, "interval": [low, high]}
                 for share, (value, low, high) in self.quantiles.items()
@@ -178,7 +216,10 @@ counts are noticed
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row per answer: unbiased share, interval, and the share that is drawn."""
+        """Return one row per answer: unbiased share, interval, and the share that is drawn.
+
+        Where there is an order, also the CDF as it is shown, its interval, and its unbiased value.
+        """
         asked = self.question
         rows: list[dict[str, Any]] = [
             {"answer": answer, "label": label, "share": each.value}
@@ -187,8 +228,11 @@ counts are noticed
                 asked.answers, asked.labels, self.shares, self.shown, strict=True
             )
         ]
-        for row, each in zip(rows, self.cdf or (), strict=False):
-            row |= {"cdf": each.value, "cdf_low": each.low, "cdf_high": each.high}
+        if self.cdf is not None:
+            unbiased = self.estimate.cdf.tolist()
+            for row, each, value in zip(rows, self.cdf, unbiased, strict=True):
+                row |= {"cdf": each.value, "cdf_low": each.low, "cdf_high": each.high}
+                row["cdf_unbiased"] = value
         return rows
 
 

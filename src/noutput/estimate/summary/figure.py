@@ -17,6 +17,8 @@ class Figure:
     --------
     >>> Figure(31.41592, 30.9, 32.1).texts
     ('31.42', '30.90', '32.10')
+    >>> Figure(1.58, 0.97, 1.0).inside
+    Figure(value=1.0, low=0.97, high=1.0)
     """
 
     value: float
@@ -27,6 +29,11 @@ class Figure:
     def half(self) -> float:
         """Half the width of the interval."""
         return (self.high - self.low) / 2.0
+
+    @property
+    def inside(self) -> Figure:
+        """The same with the number moved into its interval."""
+        return Figure(min(max(self.value, self.low), self.high), self.low, self.high)
 
     @property
     def texts(self) -> tuple[str, str, str]:

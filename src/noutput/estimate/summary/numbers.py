@@ -18,7 +18,7 @@ from noutput.estimate.distribution import DistributionEstimate, estimate_distrib
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.resample import ends
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
-from noutput.estimate.summary.shown import SUSPICIOUS, Shown
+from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _DRAWS = 200
 _JOINED = 4  # bins of the distribution in one of the coarse histogram
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary(Shown):
     """Everything that is shown about the numbers of one group of people.
 
@@ -68,10 +68,12 @@ class Summary(Shown):
 
     What forged reports could do, and a bias where the table has one:
 
-    >>> found.goodness, found.forged, found.forgery, found.bias_text
-    (1.0, 100, 0.2, '')
-    >>> found.notes == [f"Forged reports: {found.forged_text}"], found.to_dict()["reports"]
-    (True, 10000)
+    >>> found.goodness, found.forged, found.forgery, found.bias_text, found.outside_text
+    (1.0, 100, 0.2, '', '')
+    >>> found.notes == [f"Forged reports: {found.forged_text}", found.assumption_text]
+    True
+    >>> found.interval_kind, found.to_dict()["reports"]
+    ('credible', 10000)
     """
 
     question: Number
@@ -124,11 +126,11 @@ class Summary(Shown):
     @property
     def forged_text(self) -> str:
         """What the test for forged reports says."""
-        p = self.goodness
-        if p < SUSPICIOUS:
-            return f"LIKELY: no honest people would send these counts (p = {p:.2g})"
+        told = forged_words(self.goodness)
+        if self.goodness < CERTAIN:
+            return told
         some = "1%" if self.forged > 1 else "one forged report"
-        return f"no sign of them (p = {p:.2g}); {some} could move the mean by {show(self.forgery)}"
+        return f"{told}; {some} could move the mean by {show(self.forgery)}"
 
     @property
     def bias_text(self) -> str:
@@ -139,6 +141,33 @@ class Summary(Shown):
         return (
             "Note: the mean's estimate is nearly unbiased: on average it is off by at most "
             f"{show(bias)}, whatever the values are. Its interval allows for that."
+        )
+
+    @property
+    def outside_text(self) -> str:
+        """A note on a mean outside the bounds; empty where it lies inside."""
+        if self.question.lower <= self.mean.value <= self.question.upper:
+            return ""
+        return (
+            "Note: the mean's estimate lies outside the bounds, as chance has it with few reports: "
+            "only so is it right on average. Its interval keeps to the bounds."
+        )
+
+    @property
+    def interval_kind(self) -> str:
+        """The kind of all intervals but the mean's: "credible" or "bootstrapped"."""
+        return "credible" if self.distribution.method == "gp" else "bootstrapped"
+
+    @property
+    def assumption_text(self) -> str:
+        """What the intervals assume."""
+        kinds = {
+            "credible": "which assume a smooth distribution",
+            "bootstrapped": "as if the fitted distribution were the true one",
+        }
+        return (
+            f"All intervals but the mean's are {self.interval_kind} intervals, "
+            f"{kinds[self.interval_kind]}; the mean's assumes nothing about it."
         )
 
     @property
@@ -161,9 +190,9 @@ class Summary(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports, and about the bias of the mean."""
-        notes = [f"Forged reports: {self.forged_text}", self.bias_text]
-        return [note for note in notes if note]
+        """What to know about forged reports, the mean's bias and place, and the intervals."""
+        notes = [self.bias_text, self.outside_text, self.assumption_text]
+        return [f"Forged reports: {self.forged_text}", *(note for note in notes if note)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -175,6 +204,11 @@ class Summary(Shown):
             "lower": distribution.bounds.lower,
             "upper": distribution.bounds.upper,
             "level": self.level,
+            "intervals": {
+                "mean": "normal",
+                "others": self.interval_kind,
+                "assumption": self.assumption_text,
+            },
             "mean": {
                 **self.mean.to_dict(),
                 "standard_error": mean.standard_error,

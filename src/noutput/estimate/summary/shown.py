@@ -15,9 +15,30 @@ if TYPE_CHECKING:
     from noutput.estimate.summary.figure import Bar
     from noutput.questions import Question
 
-__all__ = ["SUSPICIOUS", "Shown"]
+__all__ = ["CERTAIN", "SUSPICIOUS", "Shown", "forged_words"]
 
-SUSPICIOUS = 0.05  # a p-value below it is told to people
+SUSPICIOUS = 0.05  # a p-value below it is told to people; one honest question in 20 has one
+CERTAIN = 0.001  # a p-value below it is called likely forgery
+
+
+def forged_words(p_value: float) -> str:
+    """Return what a p-value of the test for forged reports says.
+
+    Examples
+    --------
+    >>> forged_words(0.4)
+    'no sign of them (p = 0.4)'
+    >>> forged_words(0.02)
+    'unusual: one honest question in 20 looks like this (p = 0.02)'
+    >>> forged_words(0.0008)
+    'LIKELY: no honest people would send these counts (p = 0.0008)'
+    """
+    words = "no sign of them"
+    if p_value < CERTAIN:
+        words = "LIKELY: no honest people would send these counts"
+    elif p_value < SUSPICIOUS:
+        words = "unusual: one honest question in 20 looks like this"
+    return f"{words} (p = {p_value:.2g})"
 
 
 class Shown(ABC):
@@ -79,6 +100,9 @@ class Shown(ABC):
 
     def __str__(self) -> str:
         return text.summary_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         """Return the summary as notebooks show it: a picture and a small table."""
