@@ -14,6 +14,7 @@ from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
 from noutput.collector.documents import estimates_document
 from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.errors import InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Number, Question
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Store
+    from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -64,11 +66,12 @@ def allowed_bins(campaign: Campaign) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEstimates:
-    """What the reports on one question say; no summary where there are fewer than two."""
+    """What the reports on one question say; without a summary, `reason` says why."""
 
     question: Question
     tally: Tally
     summary: Summary | AnswerSummary | None
+    reason: str | None = None
 
     @property
     def reports(self) -> int:
@@ -191,6 +194,23 @@ def _rest(seconds: float) -> float:
     return min(max(_FRESH_SECONDS, _REST * seconds), _LONGEST_REST_SECONDS)
 
 
+def _known(
+    mechanism: TableMechanism | AnswerMechanism, tally: Tally, question: Question, bins: int
+) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
+    """Return the summaries of a question by level, or none and why."""
+    if tally.total < _FEWEST:
+        return {}, "there are fewer than two reports"
+    try:
+        if isinstance(mechanism, AnswerMechanism):
+            known = _answer_summaries(mechanism, tally, question)
+        else:
+            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+        _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
+    except InvalidArgumentError as error:  # of a campaign that is refused by now
+        return {}, f"{error.name} must {error.rule}"
+    return known, None
+
+
 @lru_cache(maxsize=_KEPT_ANSWERS)
 def _answer_summaries(
     mechanism: AnswerMechanism, tally: Tally, question: Question
@@ -207,14 +227,11 @@ def _compute(
     )  # fmt: skip
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
-        if place in (None, index) and tally.total >= _FEWEST:
-            if isinstance(mechanism, AnswerMechanism):
-                known = _answer_summaries(mechanism, tally, each)
-            else:
-                known = summaries(mechanism, tally, each, LEVELS, bins=bins)
-            _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
+        reason: str | None = None
+        if place in (None, index):
+            known, reason = _known(mechanism, tally, each, bins)
         for level, questions in found.items():
-            questions.append(QuestionEstimates(each, tally, known.get(level)))
+            questions.append(QuestionEstimates(each, tally, known.get(level), reason))
     if place is not None:
         return CampaignEstimates(found[PAGE_LEVEL], {})
     more = {"as_of": format_instant(now), "state": entry.state(now)}
