@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 MAX_ANSWERS = 64
+_LARGEST_SCORE = 1e100  # as the outputs of tables: squares stay finite
 Answer: TypeAlias = float | str | bool
 _COMMON = ("name", "label", "text", "epsilon")
 
@@ -246,7 +247,7 @@ class Scale(Answers):
     ----------
     *answers : numbers that increase, or texts in their order
         Such as ``Scale(1, 2, 3, 4, 5)``, ``Scale(*range(11))`` or
-        ``Scale("under 30", "30 to 59", "60 and older")``.
+        ``Scale("under 30", "30 to 59", "60 and older")``. Numbers lie between -1e100 and 1e100.
     scores : sequence of float, optional
         For texts: numbers that increase, one per answer, for a mean score. Without them there is
         none. Answers that are numbers are their own scores.
@@ -281,7 +282,7 @@ class Scale(Answers):
             values = _increasing("answers", answers)
             if scores is not None:
                 rule = "be given for answers that are texts only"
-                raise InvalidArgumentError("scores", rule, list(scores))
+                raise InvalidArgumentError("scores", rule, scores)
         object.__setattr__(self, "answers", values)
         found = None if scores is None else _increasing("scores", scores)
         if found is not None and len(found) != len(values):
@@ -472,6 +473,9 @@ def _increasing(name: str, values: object) -> tuple[float, ...]:
     result = tuple(
         _checks.finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values)
     )
+    for index, value in enumerate(result):
+        if abs(value) > _LARGEST_SCORE:
+            raise InvalidArgumentError(f"{name}[{index}]", "lie between -1e100 and 1e100", value)
     for pair in pairwise(result):
         if not pair[0] < pair[1]:
             raise InvalidArgumentError(name, "increase from entry to entry", list(values))
