@@ -71,7 +71,7 @@ def test_large_whole_numbers_are_exact_in_arrays() -> None:
     with pytest.raises(InvalidArgumentError, match=r"values\[0\]"):
         encode(Scale(-1, 0), np.array([2**64 - 1], np.uint64))
     with pytest.raises(InvalidArgumentError, match=r"values\[0\]"):
-        encode(Scale(0, 1e300), np.array([255], np.uint8))
+        encode(Scale(0, 1e100), np.array([255], np.uint8))
 
 
 def test_a_truth_value_is_not_the_number_one() -> None:

@@ -246,3 +246,18 @@ def test_a_list_inside_a_list_is_no_document(kind: str) -> None:
         question_from_document({"kind": kind, "answers": [["a", "b"]]})
     with pytest.raises(InvalidArgumentError, match=r"^answers\[0\] must be"):
         question_from_answers([[1, 2]])
+
+
+def test_the_scores_of_numbers_are_refused_whatever_they_are() -> None:
+    with pytest.raises(InvalidArgumentError, match="scores must be given for answers that are"):
+        Scale(1, 2, scores=5)  # type: ignore[arg-type]  # from a document, anything may come
+    with pytest.raises(DocumentError, match=r"question\.scores must be given for answers"):
+        question_from_document({"kind": "scale", "answers": [1, 2], "scores": 5})
+
+
+def test_the_squares_of_scores_are_finite() -> None:
+    assert Scale(-1e100, 1e100).scores == (-1e100, 1e100)
+    with pytest.raises(InvalidArgumentError, match=r"answers\[2\] must lie between -1e100 and"):
+        Scale(0, 1, 1e101)
+    with pytest.raises(InvalidArgumentError, match=r"scores\[0\] must lie between -1e100 and"):
+        Scale("a", "b", scores=(-1e300, 0))

@@ -167,7 +167,7 @@ const isText = (low, high) => (value) =>
   isMatch(/^[^\0-\x1f\x7f-\x9f\ud800-\udfff]*$/u)(value) && has(low, high)(utf8(value));
 const isIncreasing = (most) => (values) =>
   isList(2, most)(values) &&
-  values.every((value, i) => isFinite(value) && !(i && value <= values[i - 1]));
+  values.every((value, i) => abs(value) <= 1e100 && isFinite(value) && !(i && value <= values[i - 1]));
 const isUnique = (values) => new Set(values).size === values.length;
 const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)) && isUnique(values);
 const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
@@ -340,6 +340,15 @@ export async function readCampaign(data) {
   return campaign;
 }
 
+/** The reports of an entry of the ledger; those of version 1 have one. */
+const reportsOf = ({ report, reports = [report] }) => reports;
+const isEntry = (entry) =>
+  isObject(entry) &&
+  isPositive(entry.epsilon) &&
+  isFinite(entry.answered) &&
+  isList(1, 64)(reportsOf(entry)) &&
+  reportsOf(entry).every(isObject);
+
 /** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   #campaign;
@@ -366,8 +375,7 @@ export class Client {
     const inputs = this.#inputs(values);
     return this.#locked((entries) => {
       const stored = entries[this.#campaign.fingerprint];
-      // Ledgers of version 1 have one report.
-      return stored ? stored.reports ?? [stored.report] : this.#remember(entries, inputs);
+      return stored ? reportsOf(stored) : this.#remember(entries, inputs);
     });
   }
 
@@ -429,16 +437,21 @@ export class Client {
   }
 
   #save(reports) {
-    this.#settings.storage.setItem(KEY, JSON.stringify({ version: 2, reports }));
+    const { storage } = this.#settings;
+    const text = JSON.stringify({ version: 2, reports });
+    storage.setItem(KEY, text);
+    need(storage.getItem(KEY) === text, "policy", "the storage does not keep the ledger");
   }
 
   /** Between reading and saving nothing else of this page runs; other pages wait for the lock. */
   async #locked(work) {
     const locks = globalThis.navigator?.locks;
     const run = () => {
-      const found = parse(this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}');
-      need(oneOf(1, 2)(found.version), "policy", "the ledger is of another version");
-      return work(found.reports);
+      const text = this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}';
+      const { version, reports } = parse(text);
+      const good = oneOf(1, 2)(version) && isObject(reports) && Object.values(reports).every(isEntry);
+      need(good, "policy", "the ledger is damaged, or of another version");
+      return work(reports);
     };
     return locks ? locks.request(KEY, run) : run();
   }

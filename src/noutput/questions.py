@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 MAX_ANSWERS = 64
+_LARGEST_SCORE = 1e100  # as the outputs of tables: squares stay finite
 Answer: TypeAlias = float | str | bool
 _COMMON = ("name", "label", "text", "epsilon")
 
@@ -245,7 +246,8 @@ class Scale(Answers):
     ----------
     *answers : numbers that increase, or texts in their order
         Such as ``Scale(1, 2, 3, 4, 5)``, ``Scale("under 30", "30 to 59", "60 and older")``, or
-        one list, tuple or range of them: ``Scale(range(11))``.
+        one list, tuple or range of them: ``Scale(range(11))``. Numbers lie between -1e100 and
+        1e100.
     scores : sequence of float, optional
         For texts: numbers that increase, one per answer, for a mean score. Without them there is
         none. Answers that are numbers are their own scores.
@@ -279,12 +281,12 @@ class Scale(Answers):
         if texts not in (0, len(values)):
             raise InvalidArgumentError("answers", "be all numbers or all texts", list(values))
         if not texts:
-            values = _checks.increasing("answers", values)
+            values = _scores("answers", values)
             if scores is not None:
                 rule = "be given for answers that are texts only"
-                raise InvalidArgumentError("scores", rule, list(scores))
+                raise InvalidArgumentError("scores", rule, scores)
         object.__setattr__(self, "answers", values)
-        found = None if scores is None else _checks.increasing("scores", scores)
+        found = None if scores is None else _scores("scores", scores)
         if found is not None and len(found) != len(values):
             rule = f"have {len(values)} entries, one per answer"
             raise InvalidArgumentError("scores", rule, len(found))
@@ -473,6 +475,15 @@ def _set_common(question: Question, common: dict[str, Any]) -> None:
     if common:
         name = next(iter(common))
         raise TypeError(f"{type(question).__name__} has no argument {name!r}")
+
+
+def _scores(name: str, values: object) -> tuple[float, ...]:
+    """Return numbers that increase and whose squares are finite."""
+    result = _checks.increasing(name, values)
+    for index, value in enumerate(result):
+        if abs(value) > _LARGEST_SCORE:
+            raise InvalidArgumentError(f"{name}[{index}]", "lie between -1e100 and 1e100", value)
+    return result
 
 
 def _number(value: object) -> float:

@@ -115,8 +115,8 @@ def test_both_clients_refuse_the_same_content() -> None:
 def test_the_small_file_is_small_and_made_from_the_source() -> None:
     small = (CLIENT / "noutput.min.js").read_bytes()
     digest = hashlib.sha256((CLIENT / "noutput.js").read_bytes()).hexdigest()
-    assert len(small) < 11_000
-    assert len(gzip.compress(small, 9, mtime=0)) < 5_300
+    assert len(small) < 11_500
+    assert len(gzip.compress(small, 9, mtime=0)) < 5_500
     assert digest.encode() in small.splitlines()[0], "run clients/js/build.js"
 
 

@@ -9,12 +9,17 @@ import pytest
 from noutput.campaign import Campaign, CertifiedTable, Number, draw_report
 from noutput.cli.summary import document
 from noutput.collector import estimates as module
+from noutput.collector.cells import CellLayout
 from noutput.collector.http.models import EstimatesModel, NumberEstimate
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
+from noutput.collector.store.directory import KnownCampaign
 from noutput.errors import InvalidArgumentError
+from noutput.estimate import distribution, goodness
+from noutput.estimate.answers import estimate as answers
 from noutput.estimate.summary import summarize
 from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
+from tests.campaign.examples import survey_campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.people import seeded_reports
 from tests.collector.service import Service, problem
@@ -181,3 +186,30 @@ def test_the_command_line_says_the_same_of_the_same_counts(
         assert found["quantiles"][1:4] == printed["quartiles"]
         assert found["distribution"]["probabilities"] == printed["distribution"]["probabilities"]
         assert found["goodness_of_fit"] == printed["forged_reports"]["p_value"]
+
+
+def test_the_test_for_forgery_is_made_once_for_all_bins_and_pages(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """It depends on a question's counts alone."""
+    tested: list[Tally] = []
+    test = goodness.goodness_of_fit
+
+    def count(mechanism: Any, tally: Tally, **others: Any) -> goodness.GoodnessOfFit:
+        tested.append(tally)
+        return test(mechanism, tally, **others)
+
+    for place in (goodness, distribution, answers):
+        monkeypatch.setattr(place, "goodness_of_fit", count, raising=False)
+    campaign = survey_campaign("commute", public=True)
+    entry = KnownCampaign(1, campaign, b"", campaign.opens, None)
+    size = CellLayout(campaign).size
+    counts = dict(enumerate(rng.integers(50, 100, size).tolist()))
+    for bins, place in ((4, None), (8, None), (8, 0), (64, 1), (64, 2)):
+        module._compute(entry, counts, bins, place, campaign.opens)
+    assert len(tested) == len(campaign.questions)
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0.01, 1.0), (2.0, 20.0), (3.5, 30.0), (900.0, 30.0)])
+def test_an_answer_is_used_for_half_a_minute_at_most(took: float, rest: float) -> None:
+    assert module._rest(took) == rest

@@ -7,12 +7,15 @@ from scipy.optimize import nnls
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.goodness import _fill
+from noutput.estimate import maximum
+from noutput.estimate.goodness import _count_larger, _fill
 from noutput.estimate.maximum import maximize
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.base import Channel
 from noutput.mechanisms.binning import middles
 from noutput.mechanisms.direct_encoding import DirectEncoding
 from noutput.mechanisms.table import TableMechanism
+from tests.estimate.answer_tables import whole
 from tests.estimate.samples import (
     EPSILONS,
     SHAPES,
@@ -174,3 +177,75 @@ def test_bad_arguments_are_refused(five_outputs: TableMechanism) -> None:
     good = no.Tally(five_outputs.fingerprint, (1, 1, 1, 1, 1))
     with pytest.raises(InvalidArgumentError, match="replicates"):
         no.goodness_of_fit(five_outputs, good, replicates=0)
+
+
+def steps_of_newton(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows by the number of systems that are solved at once."""
+    counted: list[int] = []
+    begin = maximum._Newton.__init__
+
+    def count(self: maximum._Newton, path: maximum._Path, theta: Array) -> None:
+        counted.append(len(path.bins))
+        begin(self, path, theta)
+
+    monkeypatch.setattr(maximum._Newton, "__init__", count)
+    return counted
+
+
+def wide_table() -> AnswerMechanism:
+    """Return a table with 64 answers and 128 outputs, near ones likelier."""
+    distance = np.abs(np.linspace(0.0, 1.0, 64)[:, None] - np.linspace(0.0, 1.0, 128))
+    return whole(np.exp(1.0 - np.minimum(6.0 * distance, 1.0)))
+
+
+@pytest.mark.parametrize("place", [0, 64, 127])
+def test_forged_counts_of_a_wide_table_take_few_operations(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulated campaigns need no fit: those of the observed counts prove them likelier."""
+    table = wide_table()
+    counts = tuple(100 if output == place else 0 for output in range(128))
+    solved = steps_of_newton(monkeypatch)
+    found = no.goodness_of_fit(
+        table, no.Tally(table.fingerprint, counts), rng=np.random.default_rng(0)
+    )
+    assert (found.p_value, found.replicates) == (1 / 1200, 1199)
+    assert sum(solved) <= maximum.MAX_ITERATIONS
+
+
+@pytest.mark.parametrize("people", [89, 5_000])
+def test_equal_answers_take_few_operations(people: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = wide_table()
+    counts = np.random.default_rng(2).multinomial(people, table.table()[20])
+    solved = steps_of_newton(monkeypatch)
+    tally = no.Tally(table.fingerprint, tuple(counts.tolist()))
+    found = no.goodness_of_fit(table, tally, rng=np.random.default_rng(0))
+    assert found.p_value > 0.1
+    assert sum(solved) <= 4 * maximum.MAX_ITERATIONS
+
+
+def test_what_is_not_fitted_counts_as_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A p-value of fewer operations is at least as large as that of all."""
+    table = sixteen(1.0)
+    rng = np.random.default_rng(4)
+    for share in (0.0, 0.01, 0.02):
+        chances = (1.0 - share) * table.probabilities(0.3) + share * (np.arange(16) == 15)
+        tally = no.Tally(table.fingerprint, tuple(rng.multinomial(5_000, chances).tolist()))
+        full = no.goodness_of_fit(table, tally, rng=np.random.default_rng(0))
+        with monkeypatch.context() as patch:
+            patch.setattr("noutput.estimate.goodness._FIT_OPERATIONS", 1)
+            few = no.goodness_of_fit(table, tally, rng=np.random.default_rng(0))
+        assert few.p_value >= min(full.p_value, 0.1)
+
+
+def test_campaigns_are_compared_as_if_all_were_fitted() -> None:
+    table = sixteen(1.0)
+    rows = table.probabilities(table.corners())
+    again = np.random.default_rng(5).multinomial(2_000, rows[4], size=199) / 2_000
+    fits = maximize(again, rows, np.full(199, 1e-12)).probabilities
+    deviances = np.array(
+        [c[c > 0] @ np.log((c / (fit @ rows))[c > 0]) for c, fit in zip(again, fits, strict=True)]
+    )
+    for observed in np.sort(deviances)[[150, 185, 190, 198]] + 1e-7:
+        larger, simulated, _ = _count_larger(again, rows, fits[0], float(observed), 199)
+        assert larger == np.count_nonzero(deviances[:simulated] >= observed)

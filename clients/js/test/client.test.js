@@ -102,6 +102,41 @@ test("a damaged or newer ledger is refused, not forgotten", async () => {
   }
 });
 
+test("a ledger with a damaged entry is refused: it would answer again, or give budget back", async () => {
+  const report = { version: 2, campaign: commute.fingerprint, output: 0 };
+  const good = { reports: [report], epsilon: 1, answered: now(), sent: false };
+  const bad = [
+    {}, null, [], 1, { ...good, epsilon: undefined }, { ...good, answered: undefined },
+    { ...good, epsilon: -1 }, { ...good, epsilon: 0 }, { ...good, epsilon: "1" },
+    { ...good, answered: "today" }, { ...good, answered: null }, { ...good, reports: [] },
+    { ...good, reports: [null] }, { ...good, reports: {} }, { ...good, reports: undefined },
+  ];
+  const ledgers = bad.flatMap((entry) => [
+    { [commute.fingerprint]: entry },
+    { ["0".repeat(64)]: entry },
+  ]);
+  for (const reports of [...ledgers, [], null, "", 1, undefined]) {
+    const text = JSON.stringify({ version: 2, reports });
+    const storage = memory(new Map([["noutput-ledger", text]]));
+    await assert.rejects(new Client(commute, { storage, policy, now }).reports(42), {
+      code: "policy",
+    });
+    assert.equal(storage.getItem("noutput-ledger"), text);
+  }
+  const text = JSON.stringify({ version: 2, reports: { [commute.fingerprint]: good } });
+  const storage = memory(new Map([["noutput-ledger", text]]));
+  assert.deepEqual(await new Client(commute, { storage, policy, now }).reports(42), [report]);
+});
+
+test("no report leaves where the storage does not keep it", async () => {
+  for (const setItem of [() => {}, (key, text) => text.slice(1)]) {
+    const storage = { getItem: () => null, setItem };
+    await assert.rejects(new Client(commute, { storage, policy, now }).reports(42), {
+      code: "policy",
+    });
+  }
+});
+
 test("every attribute is drawn", async () => {
   const seen = {};
   for (let i = 0; i < 300; i++) {

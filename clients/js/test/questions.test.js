@@ -1,7 +1,7 @@
 // A person who answers questions of all kinds, one of them or all.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { memory, noutput, shortNap, vectors } from "../testing/module.js";
+import { forgetful, memory, noutput, shortNap, vectors } from "../testing/module.js";
 import { sign, signTable } from "../testing/sign.js";
 
 const { Client, readCampaign } = noutput;
@@ -16,7 +16,7 @@ const ledger = (storage) => JSON.parse(storage.getItem("noutput-ledger"));
 
 test("one question is asked of every person, each about equally often", async () => {
   const seen = {};
-  const storage = { getItem: () => null, setItem: () => {} };
+  const storage = forgetful();
   const client = new Client(survey, { storage, policy, now });
   for (let i = 0; i < 600; i++) {
     const reports = await client.reports(values);
@@ -46,7 +46,11 @@ test("all questions are asked where the campaign says so, with an id each", asyn
 test("all reports are stored at once, before any is returned", async () => {
   const written = [];
   const storage = memory();
-  const watched = { ...storage, setItem: (key, value) => written.push([key, value]) };
+  const setItem = (key, value) => {
+    written.push([key, value]);
+    storage.setItem(key, value);
+  };
+  const watched = { ...storage, setItem };
   const reports = await new Client(all, { storage: watched, policy, now }).reports(values);
   assert.equal(written.length, 1);
   assert.deepEqual(JSON.parse(written[0][1]).reports[all.fingerprint].reports, reports);

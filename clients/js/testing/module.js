@@ -18,3 +18,18 @@ export function memory(entries = new Map()) {
     setItem: (key, value) => void entries.set(key, String(value)),
   };
 }
+
+/** A storage whose entry can be read once, so that every report is a new one. */
+export function forgetful() {
+  let kept = null;
+  return {
+    getItem: () => {
+      const found = kept;
+      kept = null;
+      return found;
+    },
+    setItem: (key, value) => {
+      kept = value;
+    },
+  };
+}

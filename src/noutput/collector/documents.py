@@ -43,6 +43,7 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     head = {
         "name": question.name, "kind": question.kind, "label": question.label,
         "text": question.text, "epsilon": epsilon, "reports": found.reports,
+        "reason": found.reason,
     }  # fmt: skip
     if isinstance(question, Number):
         bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}

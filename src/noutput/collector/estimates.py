@@ -7,13 +7,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
 from noutput.collector.documents import estimates_document
 from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.errors import InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
+from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Store
+    from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -42,6 +46,8 @@ _FEWEST = 2  # reports that say anything
 _KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kilobyte
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
+_LONGEST_REST_SECONDS = 30.0
+_KEPT_ANSWERS = 64  # questions whose answers are known, whatever the bins of others
 
 Name: TypeAlias = tuple[int, str, int, int | None]
 
@@ -60,11 +66,12 @@ def allowed_bins(campaign: Campaign) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEstimates:
-    """What the reports on one question say; no summary where there are fewer than two."""
+    """What the reports on one question say; without a summary, `reason` says why."""
 
     question: Question
     tally: Tally
     summary: Summary | AnswerSummary | None
+    reason: str | None = None
 
     @property
     def reports(self) -> int:
@@ -115,10 +122,12 @@ class Estimates:
 
     Notes
     -----
-    An answer is used for a second, or ten times as long as it took to compute, before the counts
-    are read again, and ever after where they are the same. All levels are computed together,
-    and all who wait for the same answer wait for one computation; those who have an answer from
-    before get that meanwhile, and `as_of` says of when it is. Called in one event loop.
+    An answer is used for a second, or ten times as long as it took to compute (30 seconds at
+    most), before the counts are read again, and ever after where they are the same. All levels
+    are computed together, and all who wait for the same answer wait for one computation; those who
+    have an answer from before get that meanwhile, and `as_of` says of when it is. What depends on
+    neither bins nor page, such as the test for forgery, is computed once per question and counts.
+    Called in one event loop.
     """
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics, lane: Lane) -> None:
@@ -176,8 +185,37 @@ class Estimates:
             found = answer.found = _compute(entry, counts, bins, place, now)
             self._metrics.estimates += 1
         end = time.monotonic()
-        answer.until = end + max(_FRESH_SECONDS, _REST * (end - start))
+        answer.until = end + _rest(end - start)
         return found
+
+
+def _rest(seconds: float) -> float:
+    """Return how long an answer is used that took so long."""
+    return min(max(_FRESH_SECONDS, _REST * seconds), _LONGEST_REST_SECONDS)
+
+
+def _known(
+    mechanism: TableMechanism | AnswerMechanism, tally: Tally, question: Question, bins: int
+) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
+    """Return the summaries of a question by level, or none and why."""
+    if tally.total < _FEWEST:
+        return {}, "there are fewer than two reports"
+    try:
+        if isinstance(mechanism, AnswerMechanism):
+            known = _answer_summaries(mechanism, tally, question)
+        else:
+            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+        _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
+    except InvalidArgumentError as error:  # of a campaign that is refused by now
+        return {}, f"{error.name} must {error.rule}"
+    return known, None
+
+
+@lru_cache(maxsize=_KEPT_ANSWERS)
+def _answer_summaries(
+    mechanism: AnswerMechanism, tally: Tally, question: Question
+) -> Mapping[float, Summary | AnswerSummary]:
+    return summaries(mechanism, tally, question, LEVELS)
 
 
 def _compute(
@@ -189,12 +227,11 @@ def _compute(
     )  # fmt: skip
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
-        if place in (None, index) and tally.total >= _FEWEST:
-            wanted = bins if isinstance(each, Number) else None
-            known = summaries(mechanism, tally, each, LEVELS, bins=wanted)
-            _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
+        reason: str | None = None
+        if place in (None, index):
+            known, reason = _known(mechanism, tally, each, bins)
         for level, questions in found.items():
-            questions.append(QuestionEstimates(each, tally, known.get(level)))
+            questions.append(QuestionEstimates(each, tally, known.get(level), reason))
     if place is not None:
         return CampaignEstimates(found[PAGE_LEVEL], {})
     more = {"as_of": format_instant(now), "state": entry.state(now)}

@@ -18,6 +18,7 @@ from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.clock import Clock, system_clock
+from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits
@@ -248,6 +249,7 @@ def _prepare(store: Store, options: Options) -> str | None:
     for path in options.campaigns:
         try:
             campaign = Campaign.from_json(path.read_bytes())
+            check_estimable(campaign)
         except InvalidArgumentError as error:
             name = f"{error.name} in {path}"
             raise InvalidArgumentError(name, error.rule, error.found) from None

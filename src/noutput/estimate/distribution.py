@@ -23,7 +23,7 @@ from noutput.estimate.counts import (
     transition_matrix,
 )
 from noutput.estimate.fit import mean_log_likelihood
-from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
+from noutput.estimate.goodness import GoodnessOfFit, known_goodness_of_fit
 from noutput.estimate.resample import ends, generator, redraw
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 from noutput.tally import Tally
@@ -200,7 +200,7 @@ class DistributionEstimate:
     @cached_property
     def goodness_of_fit(self) -> GoodnessOfFit:
         """Whether the counts are plausible under any distribution; computed at first use."""
-        return goodness_of_fit(self._channel, self._tally, rng=np.random.default_rng(0))
+        return known_goodness_of_fit(self._channel, self._tally)
 
     @property
     def p_value(self) -> float:

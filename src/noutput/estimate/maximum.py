@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.estimate.fit import Fit
+from noutput.estimate.fit import Fit, mean_log_likelihood
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,12 @@ _MARGIN = 1.05  # how far inside its constraints the dual starts
 
 
 def maximize(
-    shares: Array, theta: Array, tolerance: Array, *, max_iterations: int = MAX_ITERATIONS
+    shares: Array,
+    theta: Array,
+    tolerance: Array,
+    *,
+    max_iterations: int = MAX_ITERATIONS,
+    target: Array | None = None,
 ) -> Fit:
     """Return the histograms of largest likelihood.
 
@@ -59,7 +64,10 @@ def maximize(
         As for `noutput.estimate.em.maximize`.
     tolerance : array of shape (B,)
         How far below the maximum the log-likelihood per report may end.
+    target : array of shape (B,), optional
+        A row also stops once its log-likelihood per report reaches this, or provably never will.
     """
+    target = np.full(len(shares), np.inf) if target is None else target
     rows, bins = len(shares), len(theta)
     result = Fit(
         np.full((rows, bins), 1.0 / bins), np.zeros(rows, np.intp), np.zeros(rows, np.bool_)
@@ -68,7 +76,7 @@ def maximize(
         open_rows = np.flatnonzero(~result.converged)
         for start in range(0, len(open_rows), _ROWS):
             some = open_rows[start : start + _ROWS]
-            _follow(shares, theta, tolerance, max_iterations, rule, some, result)
+            _follow(shares, theta, (tolerance, target), max_iterations, rule, some, result)
     return result
 
 
@@ -96,13 +104,14 @@ _CAUTIOUS = _Rule(share=0.8, correct=False, least_centering=0.2)  # for the rare
 def _follow(
     shares: Array,
     theta: Array,
-    tolerance: Array,
+    limits: tuple[Array, Array],
     max_iterations: int,
     rule: _Rule,
     active: NDArray[np.intp],
     result: Fit,
 ) -> None:
     """Follow the path of every `active` row; write where it ends into `result`."""
+    tolerance, target = limits
     path = _Path.start(shares[active], theta)
     smallest = np.full(len(shares), np.inf)
     for iteration in range(max_iterations + 1):
@@ -114,6 +123,10 @@ def _follow(
         result.probabilities[active[better]] = probabilities[better]
         result.iterations[active] += iteration > 0
         result.converged[active] = gap <= tolerance[active]
+        if np.isfinite(target).any():
+            reached = mean_log_likelihood(path.shares, probabilities, theta)
+            wanted = target[active]
+            result.converged[active] |= (reached >= wanted) | (reached + gap < wanted)
         going = sound & ~result.converged[active]
         if iteration == max_iterations or not going.any():
             return

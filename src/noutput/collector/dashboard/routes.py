@@ -149,7 +149,7 @@ async def export_svg(
     bins = page_bins(entry.campaign.questions[place])
     found = (await services.estimates.get(entry, bins, place)).questions[place]
     if found.summary is None:
-        raise ProblemError("not-found", "there are too few reports for a picture")
+        raise ProblemError("not-found", f"there is no picture: {found.reason}")
     asked = found.question.text or entry.campaign.text
     heading = f"{asked} ({found.reports:,} private reports)"
     make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)

@@ -54,6 +54,8 @@ class QuestionView:
         The same as texts.
     target, target_text, goal : str
         The wanted half width as the form and as people write it, and when it will be reached.
+    reason : str
+        Why there is no subject; empty where there is one.
     """
 
     question: Question
@@ -66,6 +68,7 @@ class QuestionView:
     target: str = ""
     target_text: str = ""
     goal: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -111,7 +114,7 @@ def question_view(
     together = None if rate is None else words.rate(rate * total / max(counted, 1))
     subject = _subject(entry, estimate)
     if subject is None:
-        return QuestionView(question, reports, together)
+        return QuestionView(question, reports, together, reason=estimate.reason or "")
     followed = subject.followed
     half = min(followed.half, followed.most)
     wanted = target or next_target(half)

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector.estimable import check_estimable
 from noutput.collector.http.access import Admin, FullAdmin, Id, Shared, check_admin
 from noutput.collector.http.body import read_body
 from noutput.collector.http.models import CampaignSummary
@@ -41,10 +42,10 @@ _BODY = ("body-too-large", "request-timeout", "unsupported-media-type")
 async def create_campaign(
     request: Request, response: Response, services: Shared, _: FullAdmin
 ) -> CampaignSummary:
-    """Keep a campaign; its table is certified first."""
+    """Keep a campaign; its tables are certified first, and must tell all answers apart."""
     body = await json_body(request, services, services.limits.campaign_bytes)
     try:
-        campaign = await services.lanes.changes.run(Campaign.from_json, body)
+        campaign = await services.lanes.changes.run(_read_campaign, body)
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         raise ProblemError("invalid-campaign", str(error)) from None
     now = format_instant(services.clock())
@@ -57,6 +58,12 @@ async def create_campaign(
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/campaigns/{campaign.id}"
     return campaign_summary(services, entry, 0 if new else await _total(services, row.key))
+
+
+def _read_campaign(body: bytes) -> Campaign:
+    campaign = Campaign.from_json(body)
+    check_estimable(campaign)
+    return campaign
 
 
 @router.post(

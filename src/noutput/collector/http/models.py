@@ -152,6 +152,7 @@ class _QuestionEstimate(_Model):
     text: str
     epsilon: float = Field(description="Of a report on this question.")
     reports: int = Field(ge=0)
+    reason: str | None = Field(description="Why there is no estimate; null where there is one.")
     goodness_of_fit: float | None = Field(
         description="p-value: how plausible it is that all reports came from the table."
     )

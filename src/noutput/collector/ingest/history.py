@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import astuple
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 from noutput.campaign.text import format_instant
 from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
-from noutput.collector.store.interface import Milestone, Store
+from noutput.collector.store.interface import Milestone, Store, UnavailableError
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
@@ -24,6 +26,7 @@ LEVEL = 0.95
 _GROWTH = 1.1
 _LEAST = 10  # reports between two milestones
 _LOOK_SECONDS = 1.0
+_log = logging.getLogger("noutput.collector")
 
 
 class Recorder(Background):
@@ -77,8 +80,14 @@ class Recorder(Background):
             for entry in self._directory.known():
                 total = totals.get(entry.key, 0)
                 if total != self._looked.get(entry.key, 0):
+                    try:
+                        self._note(entry)
+                    except UnavailableError:
+                        raise
+                    except Exception:  # noqa: BLE001 (other campaigns have a history all the same)
+                        _log.exception("no history was kept of campaign %r", entry.campaign.id)
+                        continue
                     self._looked[entry.key] = total
-                    self._note(entry)
 
     def _note(self, entry: KnownCampaign) -> None:
         found = entry.layout.tallies(self._store.counts(entry.key))
@@ -91,7 +100,10 @@ class Recorder(Background):
         milestones: list[Milestone] = []
         for place in self._due(entry, found):
             question, mechanism = entry.campaign.questions[place], entry.mechanisms[place]
-            known = follow(question, mechanism, found[place], LEVEL)
+            try:
+                known = follow(question, mechanism, found[place], LEVEL)
+            except InvalidArgumentError:  # a table that does not tell all answers apart
+                continue
             milestones.append(Milestone(place, found[place].total, now, *astuple(known)))
         self._store.add_history(entry.key, milestones, last)
         for each in milestones:

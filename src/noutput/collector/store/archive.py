@@ -17,6 +17,7 @@ import numpy as np
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
+from noutput.collector.estimable import check_estimable
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import CampaignRow, DamagedError, Snapshot, Store
 from noutput.collector.store.seal import Seal
@@ -100,12 +101,13 @@ def import_campaign(store: Store, file: Path, checksum: str | None = None) -> Ca
     Raises
     ------
     DocumentError
-        If the file is not such an export, was altered, or does not have one id for every
-        counted report.
+        If the file is not such an export, was altered, does not have one id for every counted
+        report, or has a table that does not tell all answers apart.
     ConflictError
         If there is a campaign of this id.
     """
     with _opened(file, checksum) as (found, _):
+        check_estimable(Campaign.from_json(found.row.document))
         return store.restore(found)
 
 

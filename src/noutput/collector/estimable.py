@@ -1,0 +1,47 @@
+"""Campaigns whose reports say something: tables that tell all answers apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.estimate.answers.scores import fixed_scores
+from noutput.mechanisms.answer_table import AnswerTable
+from noutput.mechanisms.answers import AnswerMechanism
+
+if TYPE_CHECKING:
+    from noutput.campaign.campaign import Campaign
+
+__all__ = ["check_estimable"]
+
+
+def check_estimable(campaign: Campaign) -> None:
+    """Refuse a campaign with a table that is private, and whose reports tell nothing.
+
+    Raises
+    ------
+    DocumentError
+        If the row of an answer is a mixture of the rows of others.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", text="How was your way to work?",
+    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.0, ((1 << 31, 1 << 31),) * 2),),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+    ... )
+    >>> check_estimable(campaign)
+    Traceback (most recent call last):
+        ...
+    noutput.errors.DocumentError: table of 'late' must have rows of which none is a mixture ...
+    """
+    for question, table in zip(campaign.questions, campaign.tables, strict=True):
+        if not isinstance(table, AnswerTable):
+            continue  # the mean of every row is its knot, so they differ
+        try:
+            fixed_scores(AnswerMechanism.of(table))
+        except InvalidArgumentError as error:
+            name = f"table of {question.name!r}"
+            raise DocumentError(name, error.rule, error.found) from None
