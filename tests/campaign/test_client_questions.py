@@ -161,3 +161,18 @@ def test_every_question_is_drawn_alike_whatever_its_epsilon() -> None:
     campaign = survey_campaign()
     drawn = Counter(draw_report(campaign, VALUES).question for _ in range(1500))
     assert chisquare([drawn[name] for name in VALUES]).pvalue > 1e-9
+
+
+def test_names_that_are_no_questions_are_not_repeated() -> None:
+    """Somebody who swaps names and answers would leave the answers in the error."""
+    swapped = {"train": "means", "secret": "late", **{k: VALUES[k] for k in ("commute", "stars")}}
+    for values, found in (
+        (swapped, "4 missing (age, means, late, kilometers), 2 others"),
+        (VALUES | {"secret": 1}, "1 other"),
+        ({k: v for k, v in VALUES.items() if k != "late"}, "1 missing (late)"),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            draw_report(survey_campaign(), values)
+        assert caught.value.found == found
+        assert "secret" not in str(caught.value)
+        assert "train" not in str(caught.value)

@@ -83,11 +83,11 @@ def test_what_a_newer_version_may_know_says_so(why: str) -> None:
 def test_an_unknown_key_is_named() -> None:
     found = json.loads(survey_campaign().to_json())
     with pytest.raises(
-        DocumentError, match="key budget must be absent: the document needs a newer"
+        DocumentError, match="key 'budget' must be absent: the document needs a newer"
     ):
         Campaign.from_json(json.dumps(signed({**found, "budget": 3})))
     wave = {**found["waves"][0], "bounds": []}
-    with pytest.raises(DocumentError, match=r"key waves\[0\]\.bounds must be absent"):
+    with pytest.raises(DocumentError, match=r"key 'waves\[0\]\.bounds' must be absent"):
         Campaign.from_json(json.dumps(signed({**found, "waves": [wave]})))
 
 
@@ -288,3 +288,9 @@ def test_junk_at_any_place_is_refused_without_a_crash() -> None:
             inner[place[-1]] = junk
             with pytest.raises(NoutputError):
                 Campaign.from_json(json.dumps(found).replace("Infinity", "1e400"))
+
+
+def test_an_unknown_key_is_quoted() -> None:
+    found = json.loads(survey_campaign().to_json())
+    with pytest.raises(DocumentError, match=r"^key 'a\\n\\x1b\[31mb' must be absent"):
+        Campaign.from_json(json.dumps(signed({**found, "a\n\x1b[31mb": 3})))

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Campaign, Choice
+from noutput.campaign import Campaign, Choice, Scale
 from noutput.collector.simulation import send_reports, simulate_people
 from tests.campaign.examples import answer_table, survey_campaign
 from tests.collector.process import Running, running
@@ -32,6 +32,12 @@ def make(name: str, ask: str) -> Campaign:
     )  # fmt: skip
 
 
+def long_answers() -> Campaign:
+    """Return a campaign whose answers are as long as they may be, without a space."""
+    scale = Scale(*(letter * 200 for letter in "iMw"), name="long")
+    return survey_campaign("long", public=True, questions=(scale,), tables=(answer_table(1.0, 3),))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as started:
@@ -47,14 +53,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         options.append(folder / f"{ask}.json")
     with running(str(folder / "reports.db"), options[0]) as started:
         headers = {"Authorization": f"Bearer {started.token}", "Content-Type": "application/json"}
-        content = options[1].read_bytes()
-        request = urllib.request.Request(f"{started.url}/campaigns", content, headers)  # noqa: S310
-        with urllib.request.urlopen(request, timeout=30):  # noqa: S310
-            pass
-        campaign = make("one", "one")
-        people = simulate_people(campaign, 4_000, "lognormal", np.random.default_rng(1))
-        for _ in send_reports(f"{started.url}/campaigns/one", campaign, people):
-            pass
+        for content in (options[1].read_bytes(), long_answers().to_json().encode()):
+            address = f"{started.url}/campaigns"
+            request = urllib.request.Request(address, content, headers)  # noqa: S310
+            with urllib.request.urlopen(request, timeout=30):  # noqa: S310
+                pass
+        for campaign in (make("one", "one"), long_answers()):
+            people = simulate_people(campaign, 4_000, "lognormal", np.random.default_rng(1))
+            for _ in send_reports(f"{started.url}/campaigns/{campaign.id}", campaign, people):
+                pass
         yield started
 
 
@@ -117,3 +124,21 @@ def test_pages_of_answers_are_readable_by_everybody(
             found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]})
             assert found.violations_count == 0, found.generate_report()
             page.screenshot(path=results(f"{name}-{kind}-{scheme}.png"), full_page=True)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("wide", WIDE), ("phone", PHONE)])
+def test_long_answers_do_not_widen_the_page(
+    browser: Browser, server: Running, kind: str, size: tuple[int, int]
+) -> None:
+    with visit(browser, server.url, size) as visitor:
+        page = visitor.go("/campaigns/long")
+        page.click("text=The answers as a table")
+        for name in ("figures", "answers"):
+            box = page.locator(f"#{name}").locator("xpath=..").bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= size[0]
+        head = page.locator("#answers tbody th").first.bounding_box()
+        assert head is not None
+        assert head["width"] < size[0]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        page.screenshot(path=results(f"long-{kind}.png"), full_page=True)

@@ -256,6 +256,11 @@ def _inputs(campaign: Campaign, values: Values) -> list[float]:
             rule = f"be a mapping with the names {names}"
             raise InvalidArgumentError("values", rule, type(values).__name__)
         values = {names[0]: values}
-    if set(values) != set(names):
-        raise InvalidArgumentError("values", f"have the names {names}", list(values))
+    missing = [name for name in names if name not in values]
+    surplus = len(values) - (len(names) - len(missing))
+    if missing or surplus:  # keys may be answers, where both were swapped
+        others = f"{surplus} other{'s' if surplus > 1 else ''}" if surplus else ""
+        lacks = f"{len(missing)} missing ({', '.join(missing)})" if missing else ""
+        found = ", ".join(filter(None, (lacks, others)))
+        raise InvalidArgumentError("values", f"have the names {names}", found)
     return [question.encode(values[question.name]) for question in campaign.questions]

@@ -109,7 +109,8 @@ def _content(campaign: Campaign) -> dict[str, Any]:
 def _check_keys(path: str, found: dict[str, Any], keys: tuple[str, ...]) -> None:
     for key in found:
         if key not in keys:
-            raise DocumentError(f"key {path}{key}"[:200], f"be absent: {NEWER}", found[key])
+            name = f"key {(path + key)[:200]!r}"
+            raise DocumentError(name, f"be absent: {NEWER}", found[key])
     for key in keys:
         if key not in found:
             raise DocumentError(f"{path}{key}", "be given", None)
