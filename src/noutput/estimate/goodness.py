@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -173,12 +173,16 @@ def goodness_of_fit(
     )
 
 
-@lru_cache(maxsize=64)
 def known_goodness_of_fit(mechanism: Channel | AnswerMechanism, tally: Tally) -> GoodnessOfFit:
     """Return `goodness_of_fit` from a fixed seed; the latest ones are kept.
 
     Estimates of the same counts, such as those with other bins, share one test.
     """
+    return _known(mechanism, tally)
+
+
+@lru_cache(maxsize=64)
+def _known(mechanism: Any, tally: Tally) -> GoodnessOfFit:
     return goodness_of_fit(mechanism, tally, rng=np.random.default_rng(0))
 
 
