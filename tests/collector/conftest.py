@@ -28,10 +28,10 @@ def make_campaign(
     *,
     public: bool = False,
     outputs: int = 5,
-    questions: Sequence[Number] = NUMBERS,
+    questions: Sequence[Question] = NUMBERS,
     **parts: Any,
 ) -> Campaign:
-    """Return a campaign that asks for numbers."""
+    """Return a campaign that asks for numbers, where no other questions and tables are given."""
     table = window_table(2.0, outputs, 7, 0.4).plain
     found: dict[str, Any] = {
         "title": "Commute", "text": "How long was your way to work?", "public": public,
