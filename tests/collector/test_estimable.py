@@ -135,3 +135,23 @@ def test_bounds_of_numbers_have_finite_squares(service: Service) -> None:
     assert service.create(fine).status_code == 201
     keep(service.store, fine, 40)
     assert service.call("GET", "/campaigns/fine/estimates").json()["questions"][0]["reason"] is None
+
+
+def test_a_document_that_is_no_longer_read_hides_no_other(
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older versions kept scales beyond 1e100."""
+    with monkeypatch.context() as patch:
+        patch.setattr("noutput.questions._LARGEST_SCORE", 1e308)
+        table = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
+        scale = Scale(0, 1e300, name="huge")
+        huge = make_campaign(
+            "huge", public=True, questions=(scale,), tables=(table,), objectives=("cdf",)
+        )
+        keep(service.store, huge, 8)
+    service.create(campaign_with(GOOD))
+    with caplog.at_level(logging.ERROR):
+        page = service.call("GET", "/", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "/campaigns/commute" in page.text
+    assert "campaign 'huge' cannot be read: questions[0].answers[1] must lie" in caplog.text
