@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -45,11 +46,13 @@ def instructions(action: Callable[[], object]) -> int:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # what a collection finalizes is Python code, too
     sys.settrace(trace)
     try:
         action()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 

@@ -31,7 +31,7 @@ def make_campaign(
     questions: Sequence[Question] = NUMBERS,
     **parts: Any,
 ) -> Campaign:
-    """Return a campaign that asks for numbers, if not told otherwise."""
+    """Return a campaign that asks for numbers, where no other questions and tables are given."""
     table = window_table(2.0, outputs, 7, 0.4).plain
     found: dict[str, Any] = {
         "title": "Commute", "text": "How long was your way to work?", "public": public,

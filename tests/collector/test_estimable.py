@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noutput.campaign import AnswerTable, Campaign, Scale, YesNo
+from noutput.campaign import AnswerTable, Campaign, Number, Scale, YesNo
 from noutput.campaign.text import format_instant
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.ingest import history
@@ -119,3 +119,39 @@ def test_other_questions_and_campaigns_have_a_history(
     services.recorder.look()  # what failed is due again
     assert [each.question for each in store.history(keys[0])] == [1]
     store.close()
+
+
+def test_bounds_of_numbers_have_finite_squares(service: Service) -> None:
+    campaign = make_campaign(public=True, questions=(Number(-1e300, 1e300, name="huge"),))
+    answer = service.create(campaign)
+    assert problem(answer) == (422, "invalid-campaign")
+    assert "bounds of 'huge' must lie between -1e+100 and 1e+100" in answer.json()["detail"]
+    keep(service.store, campaign, 40)
+    found = service.call("GET", "/campaigns/commute/estimates")
+    assert found.status_code == 200
+    reason = "bounds of 'huge' must lie between -1e+100 and 1e+100"
+    assert found.json()["questions"][0]["reason"] == reason
+    fine = make_campaign("fine", public=True, questions=(Number(-1e100, 1e100, name="large"),))
+    assert service.create(fine).status_code == 201
+    keep(service.store, fine, 40)
+    assert service.call("GET", "/campaigns/fine/estimates").json()["questions"][0]["reason"] is None
+
+
+def test_a_document_that_is_no_longer_read_hides_no_other(
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older versions kept scales beyond 1e100."""
+    with monkeypatch.context() as patch:
+        patch.setattr("noutput.questions._LARGEST_SCORE", 1e308)
+        table = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
+        scale = Scale(0, 1e300, name="huge")
+        huge = make_campaign(
+            "huge", public=True, questions=(scale,), tables=(table,), objectives=("cdf",)
+        )
+        keep(service.store, huge, 8)
+    service.create(campaign_with(GOOD))
+    with caplog.at_level(logging.ERROR):
+        page = service.call("GET", "/", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "/campaigns/commute" in page.text
+    assert "campaign 'huge' cannot be read: questions[0].answers[1] must lie" in caplog.text

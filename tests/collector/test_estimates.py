@@ -199,8 +199,8 @@ def test_the_test_for_forgery_is_made_once_for_all_bins_and_pages(
         tested.append(tally)
         return test(mechanism, tally, **others)
 
-    for home in (goodness, distribution, answers):
-        monkeypatch.setattr(home, "goodness_of_fit", count, raising=False)
+    for used in (goodness, distribution, answers):
+        monkeypatch.setattr(used, "goodness_of_fit", count, raising=False)
     campaign = survey_campaign("commute", public=True)
     entry = KnownCampaign(1, campaign, b"", campaign.opens, None)
     size = CellLayout(campaign).size

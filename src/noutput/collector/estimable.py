@@ -8,11 +8,15 @@ from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.answers.scores import fixed_scores
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.answers import AnswerMechanism
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
+    from noutput.questions import Question
 
-__all__ = ["check_estimable"]
+__all__ = ["check_estimable", "check_question"]
+
+_LARGEST = 1e100  # as scores and outputs
 
 
 def check_estimable(campaign: Campaign) -> None:
@@ -21,7 +25,8 @@ def check_estimable(campaign: Campaign) -> None:
     Raises
     ------
     DocumentError
-        If the row of an answer is a mixture of the rows of others.
+        If the row of an answer is a mixture of the rows of others, or bounds of numbers are so
+        large that their variance is none.
 
     Examples
     --------
@@ -38,10 +43,20 @@ def check_estimable(campaign: Campaign) -> None:
     noutput.errors.DocumentError: table of 'late' must have rows of which none is a mixture ...
     """
     for question, table in zip(campaign.questions, campaign.tables, strict=True):
-        if not isinstance(table, AnswerTable):
-            continue  # the mean of every row is its knot, so they differ
-        try:
-            fixed_scores(AnswerMechanism.of(table))
-        except InvalidArgumentError as error:
-            name = f"table of {question.name!r}"
-            raise DocumentError(name, error.rule, error.found) from None
+        answers = AnswerMechanism.of(table) if isinstance(table, AnswerTable) else None
+        check_question(question, answers)
+
+
+def check_question(question: Question, mechanism: object) -> None:
+    """Refuse what `check_estimable` refuses, for one question and its table's mechanism."""
+    if isinstance(question, Number) and max(-question.lower, question.upper) > _LARGEST:
+        rule = f"lie between -{_LARGEST:g} and {_LARGEST:g}"
+        name = f"bounds of {question.name!r}"
+        raise DocumentError(name, rule, (question.lower, question.upper))
+    if not isinstance(mechanism, AnswerMechanism):
+        return  # the mean of every row is its knot, so they differ
+    try:
+        fixed_scores(mechanism)
+    except InvalidArgumentError as error:
+        name = f"table of {question.name!r}"
+        raise DocumentError(name, error.rule, error.found) from None

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from noutput._numbers import round_bins
 from noutput.campaign.text import format_instant
 from noutput.collector.documents import estimates_document
+from noutput.collector.estimable import check_question
 from noutput.collector.lanes import BusyError, Lane, Once
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DocumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Number, Question
@@ -201,13 +202,14 @@ def _known(
     if tally.total < _FEWEST:
         return {}, "there are fewer than two reports"
     try:
-        if isinstance(mechanism, AnswerMechanism):
-            known = _answer_summaries(mechanism, tally, question)
-        else:
-            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
-        _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
-    except InvalidArgumentError as error:  # of a campaign that is refused by now
+        check_question(question, mechanism)
+    except DocumentError as error:  # of a campaign that would be refused now
         return {}, f"{error.name} must {error.rule}"
+    if isinstance(mechanism, AnswerMechanism):
+        known = _answer_summaries(mechanism, tally, question)
+    else:
+        known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+    _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
     return known, None
 
 

@@ -47,7 +47,7 @@ freedom", 10.1093/biomet/ast032.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -173,17 +173,25 @@ def goodness_of_fit(
     )
 
 
+@dataclass(frozen=True)
+class _Key:
+    """Counts know the fingerprint of their mechanism, so equal ones share their test."""
+
+    tally: Tally
+    mechanism: Channel | AnswerMechanism = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _known(key: _Key) -> GoodnessOfFit:
+    return goodness_of_fit(key.mechanism, key.tally, rng=np.random.default_rng(0))
+
+
 def known_goodness_of_fit(mechanism: Channel | AnswerMechanism, tally: Tally) -> GoodnessOfFit:
     """Return `goodness_of_fit` from a fixed seed; the latest ones are kept.
 
     Estimates of the same counts, such as those with other bins, share one test.
     """
-    return _known(mechanism, tally)
-
-
-@lru_cache(maxsize=64)
-def _known(mechanism: Any, tally: Tally) -> GoodnessOfFit:
-    return goodness_of_fit(mechanism, tally, rng=np.random.default_rng(0))
+    return _known(_Key(tally, mechanism))
 
 
 def _rows(mechanism: Channel | AnswerMechanism) -> Array:

@@ -8,10 +8,11 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from noutput.campaign.text import format_instant
+from noutput.collector.estimable import check_question
 from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
 from noutput.collector.store.interface import Milestone, Store, UnavailableError
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DocumentError
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
@@ -101,9 +102,10 @@ class Recorder(Background):
         for place in self._due(entry, found):
             question, mechanism = entry.campaign.questions[place], entry.mechanisms[place]
             try:
-                known = follow(question, mechanism, found[place], LEVEL)
-            except InvalidArgumentError:  # a table that does not tell all answers apart
+                check_question(question, mechanism)
+            except DocumentError:  # of a campaign that would be refused now
                 continue
+            known = follow(question, mechanism, found[place], LEVEL)
             milestones.append(Milestone(place, found[place].total, now, *astuple(known)))
         self._store.add_history(entry.key, milestones, last)
         for each in milestones:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import re
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from noutput.campaign.campaign import Campaign, Table
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
+from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.table import TableMechanism
@@ -27,6 +29,7 @@ __all__ = ["Directory", "KnownCampaign", "State"]
 
 State: TypeAlias = Literal["upcoming", "open", "closed"]
 
+_log = logging.getLogger("noutput.collector")
 _FRESH_SECONDS = 1.0
 _MOST_MISSING = 4096
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
@@ -131,8 +134,14 @@ class Directory:
         return None
 
     def all(self) -> list[KnownCampaign]:
-        """Return all campaigns."""
-        return [self.take(row) for row in self._store.campaigns()]
+        """Return all campaigns; one whose document this version refuses is logged and left out."""
+        result = []
+        for row in self._store.campaigns():
+            try:
+                result.append(self.take(row))
+            except InvalidArgumentError as error:
+                _log.error("campaign %r cannot be read: %s", row.id, error)
+        return result
 
     def known(self) -> list[KnownCampaign]:
         """Return the campaigns that this process has looked up, without the database."""
