@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
-import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
