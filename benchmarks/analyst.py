@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Case
-from tests.frames.peak import write_people
+from benchmarks.peak import write_people
 
 __all__ = ["cases"]
 

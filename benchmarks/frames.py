@@ -12,9 +12,9 @@ import duckdb
 import polars as pl
 
 from benchmarks.measure import Case, best_seconds
+from benchmarks.peak import ENGINES, measure, write_people
 from noutput import frames
 from noutput.mechanisms.table import TableMechanism
-from tests.frames.peak import ENGINES, measure, write_people
 from tests.tables import window_table
 
 __all__ = ["cases"]

@@ -261,3 +261,8 @@ def test_the_squares_of_scores_are_finite() -> None:
         Scale(0, 1, 1e101)
     with pytest.raises(InvalidArgumentError, match=r"scores\[0\] must lie between -1e100 and"):
         Scale("a", "b", scores=(-1e300, 0))
+
+
+def test_a_huge_decimal_is_no_answer() -> None:
+    assert Scale(1, 2).find(Decimal("1e999999999")) is None
+    assert Scale(1, 2).find(Decimal("2.0")) == 1

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "LARGEST",
     "apart",
     "choice",
     "finite",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 
+LARGEST = 1e100  # of numbers whose squares, and sums of them, must be finite
 _ANY = 1 << 64  # limits beyond it are no news to anybody
 
 
@@ -53,13 +55,13 @@ def finite(name: str, value: object) -> float:
 
 
 def increasing(name: str, values: object) -> tuple[float, ...]:
-    """Return a sequence of finite numbers that increase as floats."""
+    """Return a sequence of finite numbers that increase, as floats without negative zeros."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise InvalidArgumentError(name, "be a sequence of numbers", values)
     result = tuple(finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values))
     for pair in pairwise(result):
         if not pair[0] < pair[1]:
-            raise InvalidArgumentError(name, "increase from entry to entry", list(values))
+            raise InvalidArgumentError(name, "increase from entry to entry", pair)
     return result
 
 

@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 MAX_ANSWERS = 64
-_LARGEST_SCORE = 1e100  # as the outputs of tables: squares stay finite
 Answer: TypeAlias = float | str | bool
 _COMMON = ("name", "label", "text", "epsilon")
 
@@ -481,7 +480,7 @@ def _scores(name: str, values: object) -> tuple[float, ...]:
     """Return numbers that increase and whose squares are finite."""
     result = _checks.increasing(name, values)
     for index, value in enumerate(result):
-        if abs(value) > _LARGEST_SCORE:
+        if abs(value) > _checks.LARGEST:
             raise InvalidArgumentError(f"{name}[{index}]", "lie between -1e100 and 1e100", value)
     return result
 
@@ -489,6 +488,8 @@ def _scores(name: str, values: object) -> tuple[float, ...]:
 def _number(value: object) -> float:
     """Return a number that equals an answer if the value does; NaN for what is no number."""
     if isinstance(value, Decimal) and value.is_finite():
+        if not -_checks.LARGEST <= value <= _checks.LARGEST:
+            return math.nan  # no answer, and as a whole number it may not fit into memory
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, Real):
         return value  # type: ignore[return-value]  # numbers of all types are compared exactly

@@ -142,7 +142,7 @@ def test_a_document_that_is_no_longer_read_hides_no_other(
 ) -> None:
     """Older versions kept scales beyond 1e100."""
     with monkeypatch.context() as patch:
-        patch.setattr("noutput.questions._LARGEST_SCORE", 1e308)
+        patch.setattr("noutput._checks.LARGEST", 1e308)
         table = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
         scale = Scale(0, 1e300, name="huge")
         huge = make_campaign(

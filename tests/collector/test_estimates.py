@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from noutput.campaign import Campaign, CertifiedTable, Number, draw_report
-from noutput.cli.summary import document
 from noutput.collector import estimates as module
 from noutput.collector.cells import CellLayout
 from noutput.collector.http.models import EstimatesModel, NumberEstimate
@@ -180,7 +179,7 @@ def test_the_command_line_says_the_same_of_the_same_counts(
         mine = [report.output for report in reports if report.question == question.name]
         tally = Tally.of(mechanism, mine)
         summary = summarize(mechanism, tally, question)
-        printed = json.loads(json.dumps(document(summary)))
+        printed = json.loads(json.dumps(summary.to_dict()))
         assert found["mean"].items() <= printed["mean"].items()
         assert found["variance"] == printed["variance"]
         assert found["quantiles"][1:4] == printed["quartiles"]

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noutput as no
-from noutput.cli.summary import document
 from noutput.estimate.summary import summarize
 from tests.estimate.samples import sixteen
 from tests.tables import window_table
@@ -66,7 +65,7 @@ def test_several_means_stay_within_their_own_bounds() -> None:
 def test_all_that_is_summarized_is_possible(method: str, counts: tuple[int, int]) -> None:
     table = window_table(0.5, 2, 2, 0.5)
     found = summarize(table, no.Tally(table.fingerprint, counts), ASKED, method=method, bins=16)
-    content = json.loads(json.dumps(document(found)))
+    content = json.loads(json.dumps(found.to_dict()))
     for name in ("interval", "guaranteed_interval", "respondents_interval"):
         low, high = content["mean"][name]
         assert 0.0 <= low <= high <= 180.0

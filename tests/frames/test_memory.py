@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.frames.peak import ENGINES, measure, write_people
+from benchmarks.peak import ENGINES, measure, write_people
 
 pytestmark = [
     pytest.mark.slow,

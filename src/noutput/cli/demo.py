@@ -18,8 +18,8 @@ from noutput._numbers import bits, round_edges, show
 from noutput.cli import options
 from noutput.cli.histogram import MARK, draw_bars, encodable
 from noutput.cli.progress import delayed_progress
-from noutput.cli.summary import QUARTILES, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
+from noutput.estimate.choices import QUARTILES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -172,11 +172,11 @@ def _show_figures(found: Summary, truth: NDArray[np.float64]) -> None:
     quartiles = np.quantile(truth, list(QUARTILES.values())).tolist()
     true |= dict(zip(QUARTILES, quartiles, strict=True))
     click.echo(f"{'Minutes':20} {'truth':>7}  {'estimate':>9}   95% interval")
-    for name, figure in named_figures(found).items():
+    for name, figure in found.figures.items():
         estimate, low, high = figure.texts
         value = show(true[name], figure.half or None)
         click.echo(f"{name:20} {value:>7}  {estimate:>9}   {low} to {high}")
-    click.echo(f"{'Forged reports':20} {forged_text(found)}\n")
+    click.echo(f"{'Forged reports':20} {found.forged_text}\n")
 
 
 def _show_distribution(found: Summary, truth: NDArray[np.float64]) -> None:

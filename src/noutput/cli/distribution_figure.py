@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.cli.figures import new_figure, save_figure
-from noutput.cli.summary import QUARTILES
+from noutput.estimate.choices import QUARTILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,6 @@ from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars, encodable
-from noutput.cli.summary import bias_text, forged_text, named_figures
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 
@@ -179,23 +178,19 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
     )
     if not recipe.secure:
         click.echo("These reports were drawn with a seed: a simulation that protects nobody.\n")
-    for label, figure in named_figures(summary).items():
+    for label, figure in summary.figures.items():
         value, low, high = figure.texts
         click.echo(f"{label:20} {value}  ({low} to {high})")
-    click.echo(f"{'Forged reports':20} {forged_text(summary)}")
+    click.echo(f"{'Forged reports':20} {summary.forged_text}")
     if not summary.distribution.converged:
         click.echo(
             f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
             f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
         )
-    if note := bias_text(summary):
+    for note in filter(None, (summary.bias_text, summary.outside_text)):
         click.echo(note)
-    if not bounds.lower <= summary.mean.value <= bounds.upper:
-        click.echo(
-            "Note: the mean's estimate lies outside the bounds, as chance has it with few reports: "
-            "only so is it right on average. Its interval keeps to the bounds."
-        )
-    click.echo(f"(in brackets: {100.0 * summary.level:g}% intervals)\n")
+    level = f"{100.0 * summary.level:g}%"
+    click.echo(f"In brackets: {level} intervals. {summary.assumption_text}\n")
     edges = summary.distribution.edges.tolist()
     if len(edges) > MOST_BARS + 1:
         edges = round_edges(bounds.lower, bounds.upper)

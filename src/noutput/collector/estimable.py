@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from noutput import _checks
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.answers.scores import fixed_scores
 from noutput.mechanisms.answer_table import AnswerTable
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from noutput.questions import Question
 
 __all__ = ["check_estimable", "check_question"]
-
-_LARGEST = 1e100  # as scores and outputs
 
 
 def check_estimable(campaign: Campaign) -> None:
@@ -49,8 +48,8 @@ def check_estimable(campaign: Campaign) -> None:
 
 def check_question(question: Question, mechanism: object) -> None:
     """Refuse what `check_estimable` refuses, for one question and its table's mechanism."""
-    if isinstance(question, Number) and max(-question.lower, question.upper) > _LARGEST:
-        rule = f"lie between -{_LARGEST:g} and {_LARGEST:g}"
+    if isinstance(question, Number) and max(-question.lower, question.upper) > _checks.LARGEST:
+        rule = f"lie between -{_checks.LARGEST:g} and {_checks.LARGEST:g}"
         name = f"bounds of {question.name!r}"
         raise DocumentError(name, rule, (question.lower, question.upper))
     if not isinstance(mechanism, AnswerMechanism):

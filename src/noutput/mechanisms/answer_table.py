@@ -158,14 +158,6 @@ class AnswerTable(CertifiedRows):
             raise DocumentError("fingerprint", f"be {table.fingerprint}", found["fingerprint"])
         return table
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AnswerTable):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild through the constructor, so that a pickle is certified too."""
         return type(self), (self.epsilon, self.weights)

@@ -8,7 +8,6 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from operator import mul
 from typing import Any
 
@@ -30,7 +29,6 @@ VERSION = 1
 MAX_KNOTS = 4096
 _KEYS = ("epsilon", "scale", "outputs", "knots", "weights", "fingerprint")
 _MEAN_TOLERANCE = 1e-9
-_LARGEST_OUTPUT = 1e100  # squares stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,14 +199,6 @@ class CertifiedTable(CertifiedRows):
             raise DocumentError("fingerprint", f"be {table.fingerprint}", found["fingerprint"])
         return table
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CertifiedTable):
-            return NotImplemented
-        return self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild through the constructor, so that a pickle is certified too."""
         return type(self), (self.epsilon, self.outputs, self.knots, self.weights)
@@ -276,9 +266,9 @@ def _outputs(values: Sequence[float]) -> tuple[float, ...]:
     if not 2 <= len(values) <= MAX_OUTPUTS:
         rule = f"have from 2 to {MAX_OUTPUTS} entries"
         raise InvalidArgumentError("outputs", rule, len(values))
-    result = _increasing("outputs", values)
-    if max(-result[0], result[-1]) > _LARGEST_OUTPUT:
-        rule = f"lie between -{_LARGEST_OUTPUT:g} and {_LARGEST_OUTPUT:g}"
+    result = _checks.increasing("outputs", values)
+    if max(-result[0], result[-1]) > _checks.LARGEST:
+        rule = f"lie between -{_checks.LARGEST:g} and {_checks.LARGEST:g}"
         raise InvalidArgumentError("outputs", rule, result)
     return result
 
@@ -287,21 +277,11 @@ def _knots(values: Sequence[float], means: Sequence[float]) -> tuple[float, ...]
     if len(values) != len(means):
         rule = f"have {len(means)} entries, one per row of weights"
         raise InvalidArgumentError("knots", rule, len(values))
-    result = _increasing("knots", values)
+    result = _checks.increasing("knots", values)
     for index, (knot, mean) in enumerate(zip(result, means, strict=True)):
         if not abs(mean - knot) <= _MEAN_TOLERANCE:
             rule = f"be the mean output of its row, {mean}"
             raise InvalidArgumentError(f"knots[{index}]", rule, knot)
     if (result[0], result[-1]) != (-1.0, 1.0):
         raise InvalidArgumentError("knots", "reach from -1 to 1", (result[0], result[-1]))
-    return result
-
-
-def _increasing(name: str, values: Sequence[float]) -> tuple[float, ...]:
-    result = tuple(  # without negative zeros
-        _checks.finite(f"{name}[{index}]", value) + 0.0 for index, value in enumerate(values)
-    )
-    for pair in pairwise(result):
-        if not pair[0] < pair[1]:
-            raise InvalidArgumentError(name, "increase from entry to entry", pair)
     return result

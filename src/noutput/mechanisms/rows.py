@@ -90,6 +90,19 @@ class CertifiedRows:
         """
         return exact.privacy_loss(self._largest, self._smallest)
 
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the table's canonical form, as 64 hexadecimal digits."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     def draw_from_row(self, row: int, word: int) -> int:
         """Return the output that the lower 32 bits of a 64-bit word select in a row."""
         return bisect_right(self._thresholds[row], word & (exact.SCALE - 1))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from noutput.questions import Number
     from noutput.tally import Tally
 
-__all__ = ["SHARES", "Summary", "number_summaries", "summarize_number"]
+__all__ = ["SHARES", "Summary", "number_summaries"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _DRAWS = 200
@@ -243,30 +243,17 @@ class Summary(Shown):
         ]
 
 
-def summarize_number(
+def number_summaries(
     mechanism: TableMechanism,
     tally: Tally,
     question: Number,
+    levels: Iterable[float],
     *,
     people: int | None = None,
     bins: int = 64,
     method: str = DEFAULT_METHOD,
-    level: float = 0.95,
-) -> Summary:
-    """Estimate mean, variance, quantiles and distribution, with intervals.
-
-    Parameters
-    ----------
-    mechanism : TableMechanism
-    tally : Tally
-        Of at least two reports.
-    question : Number
-        Its bounds are the units of all numbers.
-    people : int, optional
-        As in `estimate_mean`.
-    bins, method
-        As in `estimate_distribution`. Under gp the intervals are credible, else bootstrapped.
-    level : float
+) -> dict[float, Summary]:
+    """Return the summary of a number for several levels, at hardly more than the cost of one.
 
     Notes
     -----
@@ -278,29 +265,10 @@ def summarize_number(
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
-    >>> found = summarize_number(m, tally, no.Number(0, 10), bins=8)
-    >>> found.mean.texts, found.quantiles[0.5].low < found.quantiles[0.5].high
-    (('7.00', '6.81', '7.19'), True)
-    >>> len(found.fine.probabilities), found.coarse.edges
-    (8, [0.0, 5.0, 10.0])
+    >>> found = number_summaries(m, tally, no.Number(0, 10), [0.5, 0.95], bins=8)
+    >>> [each.mean.texts for each in found.values()]
+    [('7.000', '6.934', '7.066'), ('7.00', '6.81', '7.19')]
     """
-    found = number_summaries(
-        mechanism, tally, question, [level], people=people, bins=bins, method=method
-    )  # fmt: skip
-    return found[level]
-
-
-def number_summaries(
-    mechanism: TableMechanism,
-    tally: Tally,
-    question: Number,
-    levels: Iterable[float],
-    *,
-    people: int | None = None,
-    bins: int = 64,
-    method: str = DEFAULT_METHOD,
-) -> dict[float, Summary]:
-    """Return what `summarize_number` returns, for several levels at hardly more than one's cost."""
     wanted = [_checks.inner_share("level", level) for level in levels]
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)

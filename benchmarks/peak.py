@@ -45,13 +45,13 @@ def measure(engine: str, source: Path) -> dict[str, float]:
     The times leave out imports and Spark's start; the memory does not.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.frames.peak", engine, str(source)],
+        [sys.executable, "-m", "benchmarks.peak", engine, str(source)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         check=True,
         timeout=1800,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[1],
     )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
