@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import ipaddress
 import signal
 import socket
 import sys
@@ -21,7 +20,7 @@ from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.connections import affordable
-from noutput.collector.http.limits import Limits
+from noutput.collector.http.limits import Limits, check_network
 from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.store import open_store
 from noutput.collector.store.check import check_at_start
@@ -85,11 +84,7 @@ class Options:
     def __post_init__(self) -> None:
         _checks.choice("log_format", self.log_format, LOG_FORMATS)
         for each in self.trusted_proxies:
-            try:
-                ipaddress.ip_network(each)
-            except ValueError:
-                rule = "be IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"
-                raise InvalidArgumentError("trusted_proxies", rule, each) from None
+            check_network("trusted_proxies", each)
 
 
 def run(options: Options, say: Callable[[str], object] = print) -> None:

@@ -1,7 +1,8 @@
-"""Limits of requests and bodies, and the rate limiter."""
+"""Limits of requests, reports and bodies, and the rate limiter."""
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import secrets
 import time
@@ -16,9 +17,10 @@ from noutput.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Limits", "RateLimiter"]
+__all__ = ["Limits", "RateLimiter", "check_network", "client_network"]
 
 _REMEMBERED_CLIENTS = 65_536
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ class Limits:
         Of one client in the long run; 0 for no limit. Every 64 KiB of a body count as one more.
     burst : int
         How many requests a client may send at once after a pause.
+    client_reports_per_hour : float
+        How many reports of one client are counted in one campaign, at once or spread over an hour;
+        0 for no limit. See `noutput.collector.ingest.quotas`.
+    aggregators : tuple of str
+        Addresses or networks that send for many people: they have no such limit.
     body_seconds, header_seconds : float
         How long a body and the head of a request may take to arrive.
     header_bytes : int
@@ -47,6 +54,8 @@ class Limits:
 
     requests_per_second: float = 100.0
     burst: int = 200
+    client_reports_per_hour: float = 1000.0
+    aggregators: tuple[str, ...] = ()
     body_seconds: float = 10.0
     header_seconds: float = 10.0
     header_bytes: int = 16_384
@@ -56,9 +65,12 @@ class Limits:
     connections: int = 2000
 
     def __post_init__(self) -> None:
-        rate = _checks.finite("requests_per_second", self.requests_per_second)
-        if rate < 0.0:
-            raise InvalidArgumentError("requests_per_second", "not be negative", rate)
+        for name in ("requests_per_second", "client_reports_per_hour"):
+            rate = _checks.finite(name, getattr(self, name))
+            if rate < 0.0:
+                raise InvalidArgumentError(name, "not be negative", rate)
+        for each in self.aggregators:
+            check_network("aggregators", each)
         _checks.whole("burst", self.burst, 1, 1 << 30)
         _checks.positive("body_seconds", self.body_seconds)
         _checks.positive("header_seconds", self.header_seconds)
@@ -69,13 +81,55 @@ class Limits:
         _checks.whole("connections", self.connections, 1, 1 << 20)
 
 
+def check_network(name: str, text: str) -> None:
+    """Raise where a text is neither an IP address nor a network."""
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        rule = "be IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"
+        raise InvalidArgumentError(name, rule, text) from None
+
+
+def client_network(address: str) -> str:
+    """Return what limits take for one client: an IPv4 address, or a /64 network of IPv6.
+
+    A household has a /64 network or more, so the addresses in it are one client's. An IPv4 address
+    in the form of IPv6 is an IPv4 address. Texts that are no addresses stay as they are.
+
+    Examples
+    --------
+    >>> client_network("2001:db8::7:1"), client_network("::ffff:192.0.2.1")
+    ('2001:db8::', '192.0.2.1')
+    >>> client_network("192.0.2.1"), client_network("unix:")
+    ('192.0.2.1', 'unix:')
+    """
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Address(int(found) >> 64 << 64))
+
+
 class RateLimiter:
-    """A bucket of requests for every client that was seen lately.
+    """A bucket of requests, or of reports, for every client that was seen lately.
+
+    Parameters
+    ----------
+    rate : float
+        How many per second in the long run; 0 for no limit.
+    burst : float
+        How many at once after a pause.
+    clock : callable
 
     Guarantees
     ----------
     No address is kept: a client is a hash under a key that this process drew at its start and
-    never writes anywhere. The least recent of more than 65,536 clients are forgotten.
+    never writes anywhere. The least recent of more than 65,536 clients are forgotten. Addresses of
+    one `client_network` are one client.
 
     Examples
     --------
@@ -87,7 +141,7 @@ class RateLimiter:
     """
 
     def __init__(
-        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
+        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rate = rate
         self._burst = float(burst)
@@ -95,14 +149,17 @@ class RateLimiter:
         self._key = secrets.token_bytes(32)
         self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str) -> int:
-        """Take one request; return 0, or after how many seconds to come back."""
+    def wait(self, client: str, amount: float = 1.0, part: int = 0) -> int:
+        """Take an amount; return 0, or after how many seconds to come back.
+
+        A client has a bucket for each `part`, such as a campaign.
+        """
         if not self._rate:
             return 0
-        name, level = self._level(client)
-        allowed = level >= 1.0
-        self._set(name, level - 1.0 if allowed else level)
-        return 0 if allowed else max(1, math.ceil((1.0 - level) / self._rate))
+        name, level = self._level(client, part)
+        allowed = level >= amount - _ROUNDING
+        self._set(name, level - amount if allowed else level)
+        return 0 if allowed else max(1, math.ceil((amount - level) / self._rate))
 
     def is_used_up(self, client: str) -> bool:
         """Say whether the next request of a client would have to wait; nothing is taken."""
@@ -112,14 +169,18 @@ class RateLimiter:
         self._set(name, level)
         return level < 1.0
 
-    def charge(self, client: str, requests: int) -> None:
-        """Count a request that was allowed as so many more: the next has to wait for them."""
-        if self._rate and requests:
-            name, level = self._level(client)
-            self._set(name, level - requests)
+    def charge(self, client: str, amount: float, part: int = 0) -> None:
+        """Count a request that was allowed as so many more: the next has to wait for them.
 
-    def _level(self, client: str) -> tuple[bytes, float]:
-        name = blake2b(client.encode(), digest_size=12, key=self._key).digest()
+        A negative amount is given back.
+        """
+        if self._rate and amount:
+            name, level = self._level(client, part)
+            self._set(name, min(level - amount, self._burst))
+
+    def _level(self, client: str, part: int = 0) -> tuple[bytes, float]:
+        text = f"{part} {client_network(client)}"
+        name = blake2b(text.encode(), digest_size=12, key=self._key).digest()
         now = self._clock()
         level, since = self._buckets.pop(name, (self._burst, now))
         return name, min(self._burst, level + (now - since) * self._rate)
