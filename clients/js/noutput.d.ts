@@ -102,10 +102,22 @@ export interface FirstCampaign extends Content {
   readonly questions: readonly NumberQuestion[];
 }
 
+/** Whose reports a campaign counts. */
+export interface Admission {
+  readonly kind: "open" | "token" | "anonymous";
+  /** How many reports the operator expects per hour. */
+  readonly reports_per_hour?: number;
+  /** Where anonymous tokens are signed. */
+  readonly issuer?: string;
+  /** The issuer's public key for this campaign, in base64url. */
+  readonly key?: string;
+}
+
 /** A campaign of version 2: questions of all kinds. */
 export interface SecondCampaign extends Content {
   readonly version: 2;
   readonly text: string;
+  readonly admission: "open" | Admission;
 }
 
 /** A campaign whose tables have been certified; only `readCampaign` makes one. */

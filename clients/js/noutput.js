@@ -173,6 +173,7 @@ const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)
 const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
 const isScores = (scores, { answers }) =>
   isIncreasing(64)(scores) && isTexts(answers) && scores.length === answers.length;
+const isCount = (value) => isInteger(value) && value > 0 && value <= 1e12;
 const isChecked = () => true; // elsewhere
 const isGoal = oneOf("balanced", "mean", "distribution");
 const isObjective = oneOf("cdf", "shares", "mean", "balanced");
@@ -199,8 +200,14 @@ const CAMPAIGNS = [
     tables: isList(1, 64),
     segments: (value) => isObject(value) && !keys(value).length,
     schedule: null,
-    admission: "open",
+    admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
   },
+];
+const TOKEN = { kind: "token", reports_per_hour: perhaps(isCount) };
+const ADMISSIONS = [
+  { kind: "open", reports_per_hour: isCount }, // else it is written as a text
+  TOKEN,
+  { ...TOKEN, kind: "anonymous", issuer: isMatch(/^https?:..[\w.:-]+$/), key: isMatch(/^[\w-]{456}$/) },
 ];
 const TABLE = { format: "noutput-table", epsilon: isPositive, scale: SCALE, fingerprint: isChecked };
 const TABLES = [
@@ -239,6 +246,7 @@ const check = (found, part, choices, key) => {
     const holds = isRule && (rule?.call ? rule(value, found) : rule === value);
     expect(holds, `${name.slice(0, 64)} of the ${part}`);
   }
+  return true;
 };
 
 const freeze = (value) => {
@@ -501,7 +509,7 @@ const parse = (data, check = () => true) => {
 const isPlain = (found, text) => {
   const written = members(text);
   const isWhole = ([, key, digits]) =>
-    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables)$/.test(JSON.parse(key));
+    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables|reports_per_hour)$/.test(JSON.parse(key));
   return written.length === members(JSON.stringify(found)).length && written.every(isWhole);
 };
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from noutput.campaign import (
+    Admission,
     AnswerTable,
     Campaign,
     CertifiedTable,
@@ -113,7 +114,11 @@ def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A0
     return Campaign(id=id, **(parts | changes))
 
 
-def late_campaign(id: str = "late", epsilon: float = 1.0) -> Campaign:  # noqa: A002
+def late_campaign(
+    id: str = "late",  # noqa: A002
+    epsilon: float = 1.0,
+    admission: Admission = Admission(),  # noqa: B008 (frozen)
+) -> Campaign:
     """Return a campaign of version 2 with one yes/no question."""
     return Campaign(
         id=id,
@@ -124,6 +129,7 @@ def late_campaign(id: str = "late", epsilon: float = 1.0) -> Campaign:  # noqa: 
         opens=OPENS,
         closes=CLOSES,
         public=True,
+        admission=admission,
     )
 
 
@@ -135,6 +141,30 @@ def newer_campaigns() -> list[Campaign]:
         survey_campaign("survey-all", ask="all", objectives=("mean", *("balanced",) * 5)),
         late_campaign(),
         survey_campaign("commute", questions=(commute,), tables=(example_table(SHAPES[4]),)),
+    ]
+
+
+# A public key of 2,048 bits; nobody has kept what belongs to it.
+ISSUER_KEY = (
+    "MIIBUjA9BgkqhkiG9w0BAQowMKANMAsGCWCGSAFlAwQCAqEaMBgGCSqGSIb3DQEBCDALBglghkgBZQMEAgKiAwIBMA"
+    "OCAQ8AMIIBCgKCAQEA1ReLLTvLosWyyF7H7ivN9f2GbNECtwA5gQgnPd4_qZ2OtdnOOJUUNnCKY17AJWHRCgxzx9W1"
+    "6-KZPhQhxZHpjbNwgNF7VSqxSJBTWpaCbGntMpwpo4fVuDk1CWuaPFUvJimkWkMkclhTDL11rCDinbWvyNewDubELL"
+    "9eDMtskcbIXvo_eYX2fLaum-U2QRbNtiZ98RFtj1OAdWB6rNkM0ndPKxPMW7rCrgX5xxwHdNlrrlKXbKMWA9mA2ZC6"
+    "UGUo48mey4pxg8kRGfKTCH8FKMORK7EfEI6LVDgnnTEkQJUvc60Slhrpcrh42wbaqVsNS486RpKpTfVNRCeGVJhRww"
+    "IDAQAB"
+)
+
+
+def anonymous_admission() -> Admission:
+    return Admission("anonymous", issuer="https://issuer.example", key=ISSUER_KEY)
+
+
+def admitting_campaigns() -> list[Campaign]:
+    """Return campaigns of version 2 that say who may report."""
+    return [
+        late_campaign(admission=Admission(reports_per_hour=5000)),
+        late_campaign(admission=Admission("token")),
+        late_campaign(admission=anonymous_admission()),
     ]
 
 

@@ -13,7 +13,12 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.mechanisms import exact
 from noutput.questions import Answers
-from tests.campaign.examples import answer_table, newer_campaigns, survey_campaign
+from tests.campaign.examples import (
+    admitting_campaigns,
+    answer_table,
+    newer_campaigns,
+    survey_campaign,
+)
 from tests.campaign.signing import signed
 from tests.vectors.refused import changed_documents, refused_bodies
 
@@ -69,7 +74,7 @@ def answers() -> list[Document]:
 
 def good_documents() -> list[Document]:
     result = []
-    for campaign in newer_campaigns():
+    for campaign in (*newer_campaigns(), *admitting_campaigns()):
         found = json.loads(campaign.to_json())
         assert signed(found) == found
         del found["fingerprint"]

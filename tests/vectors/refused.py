@@ -8,7 +8,7 @@ from typing import Any
 from noutput.campaign import Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_report
-from tests.campaign.examples import answer_table
+from tests.campaign.examples import anonymous_admission, answer_table
 from tests.campaign.signing import signed
 
 Document = dict[str, Any]
@@ -32,6 +32,8 @@ def changed_documents(good: Document) -> list[Document]:
         "waves": [{**wave, "tables": [1, 0, 2, 3, 4, 0]}],
         "tables": [tables[1], tables[0], *tables[2:]],
     }
+    anonymous = anonymous_admission().to_document()
+    assert isinstance(anonymous, dict)
     unused = json.loads(answer_table(0.25, 2).to_json())
     changes: dict[str, Document] = {
         "version 3": {"version": 3},
@@ -44,7 +46,25 @@ def changed_documents(good: Document) -> list[Document]:
         "segments as a list": {"segments": []},
         "a schedule": {"schedule": {"every": "week"}},
         "a schedule that is false": {"schedule": False},
-        "admission by token": {"admission": "token"},
+        "admission by a text": {"admission": "token"},
+        "admission of another kind": {"admission": {"kind": "invitation"}},
+        "admission with another key": {"admission": {"kind": "token", "days": 3}},
+        "admission that is open in two spellings": {"admission": {"kind": "open"}},
+        "admission without a kind": {"admission": {"reports_per_hour": 5}},
+        "admission as a list": {"admission": ["open"]},
+        "no reports per hour": {"admission": {"kind": "open", "reports_per_hour": 0}},
+        "half a report per hour": {"admission": {"kind": "open", "reports_per_hour": 0.5}},
+        "too many reports per hour": {
+            "admission": {"kind": "open", "reports_per_hour": 2 * 10**12}
+        },
+        "reports per hour as truth": {"admission": {"kind": "open", "reports_per_hour": True}},
+        "reports per hour as null": {"admission": {"kind": "token", "reports_per_hour": None}},
+        "tokens with an issuer": {"admission": {**anonymous, "kind": "token"}},
+        "anonymous without issuer": {"admission": {"kind": "anonymous", "key": anonymous["key"]}},
+        "anonymous without key": {"admission": {**anonymous, "key": None}},
+        "a key too short": {"admission": {**anonymous, "key": anonymous["key"][:-4]}},
+        "an issuer with a path": {"admission": {**anonymous, "issuer": "https://a.example/b"}},
+        "an issuer that is no address": {"admission": {**anonymous, "issuer": "issuer.example"}},
         "no admission": {"admission": None},
         "another way to ask": {"ask": "two"},
         "no way to ask": {"ask": None},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from noutput.campaign.admission import Admission
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.client import Client, draw_report, draw_reports
 from noutput.campaign.ledger import Ledger
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from noutput.campaign.delivery import Receipt, Route, fetch_campaign, send_batch, send_report
 
 __all__ = [
+    "Admission",
     "AnswerTable",
     "Campaign",
     "CertifiedTable",

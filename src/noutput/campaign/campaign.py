@@ -12,7 +12,8 @@ from typing import TypeAlias
 from noutput import _checks
 from noutput._text import check_pattern, check_text
 from noutput.campaign import version1, version2
-from noutput.campaign.text import check_instant, format_instant
+from noutput.campaign.admission import Admission
+from noutput.campaign.text import NEWER, check_instant, format_instant
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
@@ -64,6 +65,8 @@ class Campaign:
     version : 1 or 2
         Of the document. Version 1 is for devices with older clients: it has numbers only, which
         share one table, and asks one of them.
+    admission : Admission
+        Whose reports are counted: everybody's, if not given.
 
     Guarantees
     ----------
@@ -102,6 +105,7 @@ class Campaign:
     ask: str = "one"
     objectives: tuple[str, ...] = ()
     version: int = VERSION
+    admission: Admission = Admission()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         rule = "be a letter a-z or a digit and at most 63 more of a-z, 0-9 and -"
@@ -121,6 +125,7 @@ class Campaign:
         objectives = _objectives(self.objectives, self.questions)
         object.__setattr__(self, "objectives", objectives)
         _checks.whole("version", self.version, 1, VERSION)
+        _check_admission(self.admission)
         if self.version == 1:
             version1.check(self)
 
@@ -165,7 +170,7 @@ class Campaign:
             raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
         version = found.get("version")
         if type(version) is not int or version not in (1, 2):
-            raise DocumentError("version", f"be 1 or 2: otherwise {version2.NEWER}", version)
+            raise DocumentError("version", f"be 1 or 2: otherwise {NEWER}", version)
         read = version1.read if version == 1 else version2.read
         campaign = cls(**read(found, MAX_QUESTIONS))
         if found["fingerprint"] != campaign.fingerprint:
@@ -210,6 +215,11 @@ def _tables(value: tuple[Table, ...], questions: tuple[Question, ...]) -> tuple[
             raise InvalidArgumentError(name, rule, table.epsilon)
         different.setdefault(table, table)
     return tuple(different[table] for table in tables)
+
+
+def _check_admission(value: object) -> None:
+    if not isinstance(value, Admission):
+        raise InvalidArgumentError("admission", "be an Admission", type(value).__name__)
 
 
 def _described(table: object) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
+from noutput.campaign.admission import Admission
 from noutput.campaign.campaign import OBJECTIVES, Campaign
 from noutput.campaign.draft_question import bare, read_question
 from noutput.campaign.keys import check_keys
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["CampaignDraft"]
 
 _NEEDED = ("id", "title", "text", "epsilon", "opens", "closes", "questions")
-_OPTIONAL = ("public", "ask", "table")
+_OPTIONAL = ("public", "ask", "admission", "table")
 _OLD_NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
 _OLD_OPTIONAL = ("public", "goal", "table")
 _ATTRIBUTE_NEEDED = ("name", "lower", "upper")
+_ADMISSION = ("kind", "reports_per_hour", "issuer", "key")
 _TABLE = ("outputs", "objective", "method")
 _OBJECTIVES = {"balanced": "balanced", "mean": "worst", "distribution": "distribution"}
 _PAPER_METHODS = ("numerical", "analytical")
@@ -133,7 +135,9 @@ def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> C
         questions.append(question)
         objectives.append(objective)
     _check_table_used(table, questions)
+    admission = _read_admission(found.pop("admission", "open"))
     parts = {**found, "questions": tuple(questions), "objectives": tuple(objectives)}
+    parts["admission"] = admission
     return CampaignDraft(parts, tuple(designs))
 
 
@@ -169,6 +173,16 @@ def _read_table(value: object) -> dict[str, Any]:
     if "outputs" in result:
         result["n_outputs"] = _checks.whole("table.outputs", result.pop("outputs"), 2, 256)
     return result
+
+
+def _read_admission(value: object) -> Admission:
+    """Read a kind alone, or a table of all that an admission has."""
+    entry = {"kind": value} if isinstance(value, str) else value
+    if not isinstance(entry, dict):
+        rule = "be 'open', 'token', or a table headed [admission]"
+        raise DocumentError("admission", rule, value)
+    check_keys("admission.", entry, (), _ADMISSION)
+    return Admission(**entry)
 
 
 def _goal(table: dict[str, Any]) -> str:

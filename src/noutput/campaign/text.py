@@ -1,4 +1,4 @@
-"""Instants, as a campaign document writes them."""
+"""Texts of campaign documents: instants as they write them, and a sentence about them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["check_instant", "format_instant", "parse_instant"]
+__all__ = ["NEWER", "check_instant", "format_instant", "parse_instant"]
 
+NEWER = "the document needs a newer version of noutput"
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
 _PATTERN = "%Y-%m-%dT%H:%M:%SZ"
 

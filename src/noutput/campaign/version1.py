@@ -7,6 +7,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Any
 
+from noutput.campaign.admission import Admission
 from noutput.campaign.text import format_instant, parse_instant
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
@@ -37,6 +38,9 @@ def check(campaign: Campaign) -> None:
             raise InvalidArgumentError(name, "be the same for all questions, in version 1", "more")
     if campaign.ask != "one":
         raise InvalidArgumentError("ask", "be 'one', in version 1", campaign.ask)
+    if campaign.admission != Admission():
+        found = campaign.admission.to_document()
+        raise InvalidArgumentError("admission", "be 'open' alone, in version 1", found)
 
 
 def fingerprint(campaign: Campaign) -> str:

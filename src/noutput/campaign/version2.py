@@ -6,8 +6,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from noutput.campaign.admission import Admission
 from noutput.campaign.canonical import canonical
-from noutput.campaign.text import format_instant, parse_instant
+from noutput.campaign.text import NEWER, format_instant, parse_instant
 from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
 from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
@@ -17,15 +18,14 @@ from noutput.questions import Question, question_from_document
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
 
-__all__ = ["NEWER", "fingerprint", "read", "write"]
+__all__ = ["fingerprint", "read", "write"]
 
-NEWER = "the document needs a newer version of noutput"
 _KEYS = (
     "format", "version", "id", "title", "text", "public", "opens", "closes", "ask", "questions",
     "waves", "tables", "segments", "schedule", "admission", "fingerprint",
 )  # fmt: skip
 _WAVE_KEYS = ("tables", "objectives")
-_ROOM: dict[str, Any] = {"segments": {}, "schedule": None, "admission": "open"}
+_ROOM: dict[str, Any] = {"segments": {}, "schedule": None}
 _TABLES: dict[int, type[CertifiedTable | AnswerTable]] = {1: CertifiedTable, 2: AnswerTable}
 
 
@@ -82,6 +82,7 @@ def read(found: dict[str, Any], most: int) -> dict[str, Any]:
         "ask": found["ask"],
         "objectives": tuple(objectives),
         "version": 2,
+        "admission": Admission.from_document(found["admission"]),
     }
 
 
@@ -103,6 +104,7 @@ def _content(campaign: Campaign) -> dict[str, Any]:
         "waves": [{"tables": places, "objectives": list(campaign.objectives)}],
         "tables": tables,
         **_ROOM,
+        "admission": campaign.admission.to_document(),
     }
 
 

@@ -50,6 +50,8 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     and labels) or kind = "yes/no"; label, text, objective and an epsilon of its own are optional.
     Numbers share a table for the mean and the distribution; a [table] with outputs, objective and
     method changes it. With ask = "all" a person answers all questions, and their epsilons add up.
+    An [admission] with kind ("open", "token" or "anonymous"), reports_per_hour, issuer and key says
+    whose reports are counted; without one, everybody's are.
     """
     import noutput
     from noutput.campaign.draft import CampaignDraft

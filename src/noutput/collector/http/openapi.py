@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noutput.campaign.admission import KINDS, MAX_PER_HOUR
 from noutput.campaign.campaign import MAX_QUESTIONS, OBJECTIVES
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
 from noutput.collector.http.models import ProblemModel, TokenRequest
@@ -45,6 +46,22 @@ _CAMPAIGN = {
     "closes": {"type": "string"},
     "fingerprint": _FINGERPRINT,
 }
+_ADMISSION = {
+    "oneOf": [
+        {"const": "open"},
+        {
+            "type": "object",
+            "required": ["kind"],
+            "additionalProperties": False,
+            "properties": {
+                "kind": {"enum": list(KINDS)},
+                "reports_per_hour": {"type": "integer", "minimum": 1, "maximum": MAX_PER_HOUR},
+                "issuer": {"type": "string", "maxLength": 266},
+                "key": {"type": "string", "minLength": 456, "maxLength": 456},
+            },
+        },
+    ]
+}
 _CAMPAIGNS = [
     {
         "version": {"const": 1}, **_CAMPAIGN, "question": _text(1000),
@@ -55,7 +72,7 @@ _CAMPAIGNS = [
         "version": {"const": 2}, **_CAMPAIGN, "text": _text(1000), "ask": {"enum": ["one", "all"]},
         "questions": _MANY, "waves": {"type": "array", "minItems": 1, "maxItems": 1},
         "tables": _MANY, "segments": {"const": {}}, "schedule": {"const": None},
-        "admission": {"const": "open"},
+        "admission": _ADMISSION,
     },
 ]  # fmt: skip
 CAMPAIGN_BODY: dict[str, Any] = {
