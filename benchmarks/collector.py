@@ -108,7 +108,7 @@ def serving(*command: str) -> Iterator[tuple[int, int]]:
 def _serve(folder: Path, name: str, campaign: Path) -> tuple[str, ...]:
     database = str(folder / f"{name}.db")
     return ("-c", _SERVE, "--database", database, "--port", "0", "--rate", "0",
-            "--campaign", str(campaign))  # fmt: skip
+            "--client-reports", "0", "--campaign", str(campaign))  # fmt: skip
 
 
 def memory_megabytes(process: int) -> float:

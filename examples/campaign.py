@@ -59,7 +59,8 @@ def collector(campaign: Campaign, folder: Path) -> Iterator[str]:
     document = folder / "commute.json"
     document.write_text(campaign.to_json(), encoding="utf-8")
     command = [sys.executable, "-u", "-m", "noutput", "serve", "--port", "0", "--rate", "0",
-               "--database", str(folder / "reports.db"), "--campaign", str(document)]  # fmt: skip
+               "--client-reports", "0", "--database", str(folder / "reports.db"),
+               "--campaign", str(document)]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None  # noqa: S101 (for the type checker)
         try:

@@ -21,6 +21,7 @@ from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
 from noutput.collector.store.interface import Store
 
+UNLIMITED = Limits(requests_per_second=0, client_reports_per_hour=0)
 JSON = {"Content-Type": "application/json"}
 
 
@@ -83,7 +84,7 @@ def problem(response: httpx.Response) -> tuple[int, str]:
 def start_service(store: Store, limits: Limits | None = None) -> Iterator[Service]:
     clock = Clock()
     token = first_admin_token(store, clock())
-    app = create_app(store, clock=clock, limits=limits or Limits(requests_per_second=0))
+    app = create_app(store, clock=clock, limits=limits or UNLIMITED)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -29,6 +29,15 @@ __all__ = ["command"]
     help="Requests that one client may send at once.",
 )  # fmt: skip
 @click.option(
+    "--client-reports", type=click.FloatRange(0), default=1000.0, show_default=True,
+    help="Reports per hour of one client in one campaign; 0 for no limit.",
+)  # fmt: skip
+@click.option(
+    "--aggregator", "aggregators", multiple=True, metavar="ADDRESS",
+    help="An address or network that sends the reports of many people, which --client-reports "
+    "does not limit; may be repeated.",
+)  # fmt: skip
+@click.option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
     help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
     "X-Forwarded-Proto the scheme; may be repeated.",
@@ -45,6 +54,8 @@ def command(
     campaigns: tuple[Path, ...],
     rate: float,
     burst: int,
+    client_reports: float,
+    aggregators: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
     log_format: str,
     new_admin_token: bool,
@@ -64,6 +75,11 @@ def command(
         trusted_proxies=trusted_proxies,
         log_format=log_format,
         new_admin_token=new_admin_token,
-        limits=Limits(requests_per_second=rate, burst=burst),
+        limits=Limits(
+            requests_per_second=rate,
+            burst=burst,
+            client_reports_per_hour=client_reports,
+            aggregators=aggregators,
+        ),
     )
     run(options, click.echo)

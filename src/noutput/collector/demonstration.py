@@ -138,7 +138,8 @@ def demonstrate(
     behind : float
         How many seconds ago the people of `Demonstration.arrive` begin to report.
     """
-    unlimited = Limits(requests_per_second=0)  # all people share one address
+    # All people share one address.
+    unlimited = Limits(requests_per_second=0, client_reports_per_hour=0)
     clock = LateClock(behind)
     options = Options(str(folder / "demo.db"), port=port, limits=unlimited, clock=clock)
     with running(options) as collector:

@@ -31,6 +31,7 @@ class Metrics:
         self.queued = 0
         self.estimates = 0
         self.refused: Counter[str] = Counter()
+        self.refused_reports: Counter[str] = Counter()
         self._commits = [0] * (len(_BOUNDS) + 1)
         self._commit_seconds = 0.0
 
@@ -55,6 +56,8 @@ class Metrics:
             ("", self.repeated))  # fmt: skip
         refused = [(f'{{problem="{name}"}}', n) for name, n in sorted(self.refused.items())]
         put("requests_refused_total", "counter", "Requests refused, by problem.", *refused)
+        limited = [(f'{{limit="{name}"}}', n) for name, n in sorted(self.refused_reports.items())]
+        put("reports_refused_total", "counter", "Reports beyond a limit, by limit.", *limited)
         put("commits_failed_total", "counter", "Transactions that failed.",
             ("", self.failed_commits))  # fmt: skip
         put("estimates_computed_total", "counter", "Estimates not answered from memory.",

@@ -14,6 +14,7 @@ from noutput.collector.http.problems import ProblemError, refusal
 from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.merging import Merger
+from noutput.collector.ingest.quotas import Quotas
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
@@ -47,6 +48,7 @@ class Services:
     renderings: Renderings = field(default_factory=Renderings)
     scrapers: RecentTokens = field(default_factory=RecentTokens)
     limiter: RateLimiter = field(init=False)
+    quotas: Quotas = field(init=False)
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
@@ -59,6 +61,7 @@ class Services:
         put = object.__setattr__
         limits = self.limits
         put(self, "limiter", RateLimiter(limits.requests_per_second, limits.burst))
+        put(self, "quotas", Quotas(limits, self.metrics))
         put(self, "directory", Directory(self.store))
         put(self, "writer", Writer(self.store, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates

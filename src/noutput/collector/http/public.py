@@ -160,7 +160,8 @@ def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
         **refusals(
             "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
             "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
-            "unknown-question", "unknown-output", "repeated-id",
+            "unknown-question", "unknown-output", "repeated-id", "too-many-reports",
+            "campaign-limit",
         ),
     },
     openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},

@@ -75,15 +75,20 @@ class ReportsRoute:
         await self._check_open(entry)
         ids, cells = await self._read(media, scope, receive, entry)
         await self._check_open(entry)
+        submission = Submission(entry.key, ids, cells)
+        client = _client(scope)
+        services.quotas.take(client, entry, submission.size)
         try:
-            outcome = await services.writer.count(Submission(entry.key, ids, cells))
+            outcome = await services.writer.count(submission)
         except UnavailableError as error:
+            services.quotas.give_back(client, entry, submission.size)
             detail = "the reports may not be counted yet; send them again"
             wait = "5" if isinstance(error, BusyError) else "1"
             raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
         if outcome is None:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
+        services.quotas.counted(entry, outcome.accepted)
         return outcome
 
     async def _check_open(self, entry: KnownCampaign) -> None:
@@ -111,8 +116,7 @@ class ReportsRoute:
         try:
             body = await read_body(receive, headers, limit, limits.body_seconds)
             if large:
-                client = scope.get("client")
-                self._services.limiter.charge(client[0] if client else "", len(body) // LARGE_BODY)
+                self._services.limiter.charge(_client(scope), len(body) // LARGE_BODY)
             if len(body) > _SLOW_BODY and media.endswith(b"json"):
                 lane = self._services.lanes.bodies
                 return await lane.run(read_columns, media, body, entry.layout, aside=True)
@@ -123,6 +127,11 @@ class ReportsRoute:
             raise self._services.unavailable(error) from None
         finally:
             self._large -= large
+
+
+def _client(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _content(outcome: Outcome) -> bytes:

@@ -1,0 +1,212 @@
+"""Quotas: how many reports of one client, and of one campaign, are counted per hour.
+
+================  ==================================  ==========================================
+quota             capacity, and refill per hour       whose
+================  ==================================  ==========================================
+client            `Limits.client_reports_per_hour`,   a `client_network` in one campaign;
+                  and at most a tenth of the          `Limits.aggregators` have none
+                  campaign's
+campaign          its `admission.reports_per_hour`    everybody in the campaign together
+================  ==================================  ==========================================
+
+A quota is a bucket: full at the start, emptied by reports, refilled evenly. So in any hour twice
+its capacity is counted at most, and its capacity per hour in the long run. Reports that were
+counted before take from it, too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from noutput.collector.http.limits import Limits, RateLimiter
+from noutput.collector.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from noutput.campaign.campaign import Campaign
+    from noutput.collector.metrics import Metrics
+    from noutput.collector.store.directory import KnownCampaign
+
+__all__ = ["LEAST_PER_CLIENT", "SHARE", "Quotas"]
+
+SHARE: Final = 0.1  # of a campaign's quota that one client may have
+LEAST_PER_CLIENT: Final = 64  # a device may answer so many questions at once
+_HOUR = 3600.0
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """What is left of a campaign's quota, and what overflowed since others were looked at."""
+
+    level: float
+    since: float
+    spilled: float = 0.0
+    own: int = 0
+    others: int | None = None
+    refused: int = 0
+
+
+class Quotas:
+    """Quotas of reports, in memory.
+
+    Parameters
+    ----------
+    limits : Limits
+    metrics : Metrics
+    clock : callable
+        Seconds that never go back.
+
+    Notes
+    -----
+    Every process has its own quotas of clients. A campaign's quota is shared by all processes of
+    a database: `look` charges what the others have counted since the last look, as the database
+    says. So all together exceed it by no more than what arrives between two looks, which is taken
+    from what comes after. A process that starts has full quotas.
+    """
+
+    def __init__(
+        self, limits: Limits, metrics: Metrics, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most = limits.client_reports_per_hour
+        self._clients = RateLimiter(self._most / _HOUR, self._most, clock)
+        self._aggregators = tuple(map(ipaddress.ip_network, limits.aggregators))
+        self._metrics = metrics
+        self._clock = clock
+        self._campaigns: dict[int, _Bucket] = {}
+        self._lock = threading.Lock()
+
+    def take(self, client: str, entry: KnownCampaign, reports: int) -> None:
+        """Take reports from both quotas.
+
+        Raises
+        ------
+        ProblemError
+            "too-many-reports" or "campaign-limit" with the time to wait; "body-too-large" where
+            no time would be long enough. Nothing is taken then.
+        """
+        capacity = _capacity(entry.campaign)
+        if capacity:
+            self._check_campaign(entry.key, capacity, reports)
+        if self._most:
+            self._take_of_client(client, entry, capacity, reports)
+        if capacity:
+            with self._lock:
+                self._campaigns[entry.key].level -= reports
+
+    def give_back(self, client: str, entry: KnownCampaign, reports: int) -> None:
+        """Undo `take` for reports that could not be counted."""
+        capacity = _capacity(entry.campaign)
+        if capacity:
+            with self._lock:
+                bucket = self._campaigns[entry.key]
+                bucket.level = min(bucket.level + reports, capacity)
+        if self._most:
+            self._clients.charge(client, -self._amount(capacity, reports), entry.key)
+
+    def counted(self, entry: KnownCampaign, reports: int) -> None:
+        """Note how many reports this process has added to the counts."""
+        bucket = self._campaigns.get(entry.key)
+        if bucket is not None:
+            with self._lock:
+                bucket.own += reports
+
+    def look(self, entry: KnownCampaign, total: int) -> int:
+        """Charge what other processes counted; return how many reports the quota refused since.
+
+        Parameters
+        ----------
+        entry : KnownCampaign
+        total : int
+            How many reports the database has of the campaign.
+        """
+        capacity = _capacity(entry.campaign)
+        if not capacity:
+            return 0
+        with self._lock:
+            bucket = self._refilled(entry.key, capacity)
+            others = total - bucket.own
+            if bucket.others is not None:
+                more = others - bucket.others
+                bucket.level -= more - min(bucket.spilled, max(more, 0))
+            bucket.others, bucket.spilled = others, 0.0
+            refused, bucket.refused = bucket.refused, 0
+            return refused
+
+    def _check_campaign(self, key: int, capacity: float, reports: int) -> None:
+        with self._lock:
+            bucket = self._refilled(key, capacity)
+            if bucket.level >= reports:
+                return
+            bucket.refused += reports
+        self._metrics.refused_reports["campaign"] += reports
+        if reports > capacity:
+            raise _too_large(reports, capacity, "the campaign expects")
+        seconds = _seconds(reports - bucket.level, capacity)
+        detail = f"the campaign expects {capacity:,.0f} reports per hour; wait {seconds} s"
+        raise ProblemError("campaign-limit", detail, {"Retry-After": str(seconds)})
+
+    def _take_of_client(
+        self, client: str, entry: KnownCampaign, capacity: float, reports: int
+    ) -> None:
+        amount = self._amount(capacity, reports)
+        seconds = self._clients.wait(client, amount, entry.key)
+        if not seconds or self._is_aggregator(client):
+            return
+        self._metrics.refused_reports["client"] += reports
+        most = self._most * reports / amount
+        if amount > self._most:
+            raise _too_large(reports, most, "one client may send")
+        detail = f"one client may send {most:,.0f} reports per hour; wait {seconds} s"
+        raise ProblemError("too-many-reports", detail, {"Retry-After": str(seconds)})
+
+    def _amount(self, capacity: float, reports: int) -> float:
+        """Return what reports take from a client's bucket, which has the same size everywhere."""
+        if not capacity:
+            return float(reports)
+        share = max(SHARE * capacity, LEAST_PER_CLIENT)
+        return reports * max(self._most / share, 1.0)
+
+    def _is_aggregator(self, client: str) -> bool:
+        if not self._aggregators:
+            return False
+        try:
+            address = ipaddress.ip_address(client.partition("%")[0])
+        except ValueError:
+            return False
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        return any(address in each for each in self._aggregators)
+
+    def _refilled(self, key: int, capacity: float) -> _Bucket:
+        """Return the bucket of a campaign as it is now."""
+        now = self._clock()
+        bucket = self._campaigns.get(key)
+        if bucket is None:
+            bucket = self._campaigns[key] = _Bucket(capacity, now)
+        level = bucket.level + (now - bucket.since) * capacity / _HOUR
+        bucket.level, bucket.since = min(level, capacity), now
+        bucket.spilled += level - bucket.level
+        return bucket
+
+
+def _capacity(campaign: Campaign) -> float:
+    """Return the reports per hour of a campaign, 0 for no limit; one person's fit in any case."""
+    expected = campaign.admission.reports_per_hour
+    if expected is None:
+        return 0.0
+    return float(max(expected, len(campaign.questions) if campaign.ask == "all" else 1))
+
+
+def _seconds(missing: float, capacity: float) -> int:
+    return max(1, math.ceil(missing * _HOUR / capacity))
+
+
+def _too_large(reports: int, most: float, who: str) -> ProblemError:
+    detail = f"{who} at most {most:,.0f} reports at once; found {reports:,}: send smaller batches"
+    return ProblemError("body-too-large", detail)
