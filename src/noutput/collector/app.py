@@ -67,7 +67,9 @@ def _framework_app(services: Services) -> FastAPI:
         services.recorder.start()
         services.closer.start()
         services.merger.start()
+        services.watcher.start()
         yield
+        await services.watcher.stop()
         await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()

@@ -1,4 +1,4 @@
-"""Counters in the text format of Prometheus; none names a campaign or a client."""
+"""Counters in the text format of Prometheus; none names a client, and alarms alone a campaign."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Metrics:
         self.estimates = 0
         self.refused: Counter[str] = Counter()
         self.refused_reports: Counter[str] = Counter()
+        self._alarms: Counter[str] = Counter()
+        self._alarm_times: dict[str, float] = {}
         self._commits = [0] * (len(_BOUNDS) + 1)
         self._commit_seconds = 0.0
 
@@ -41,6 +43,12 @@ class Metrics:
         self.repeated += repeated
         self._commits[bisect_left(_BOUNDS, seconds)] += 1
         self._commit_seconds += seconds
+
+    def alarm(self, campaign: str, kind: str, moment: float) -> None:
+        """Note an alarm of a campaign, raised at a moment (seconds since 1970)."""
+        label = f'{{campaign="{campaign}",kind="{kind}"}}'
+        self._alarms[label] += 1
+        self._alarm_times[label] = moment
 
     def render(self) -> str:
         """Return everything as text."""
@@ -58,6 +66,10 @@ class Metrics:
         put("requests_refused_total", "counter", "Requests refused, by problem.", *refused)
         limited = [(f'{{limit="{name}"}}', n) for name, n in sorted(self.refused_reports.items())]
         put("reports_refused_total", "counter", "Reports beyond a limit, by limit.", *limited)
+        put("alarms_total", "counter", "Alarms, by campaign and kind.",
+            *sorted(self._alarms.items()))  # fmt: skip
+        put("alarm_timestamp_seconds", "gauge", "When the last alarm of a kind was raised.",
+            *sorted(self._alarm_times.items()))  # fmt: skip
         put("commits_failed_total", "counter", "Transactions that failed.",
             ("", self.failed_commits))  # fmt: skip
         put("estimates_computed_total", "counter", "Estimates not answered from memory.",

@@ -15,6 +15,7 @@ from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.merging import Merger
 from noutput.collector.ingest.quotas import Quotas
+from noutput.collector.ingest.watching import Watcher
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
@@ -55,6 +56,7 @@ class Services:
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
     merger: Merger = field(init=False)
+    watcher: Watcher = field(init=False)
     readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +72,8 @@ class Services:
         put(self, "recorder", recorder)
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
+        watched = (self.store, self.directory, self.clock, self.metrics, self.quotas)
+        put(self, "watcher", Watcher(*watched, self.lanes.store))
         put(self, "readiness", Readiness(self.store, self.writer))
 
     async def entry(self, campaign_id: str) -> KnownCampaign:

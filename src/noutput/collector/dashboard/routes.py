@@ -22,12 +22,16 @@ from noutput.collector.http.access import (
     MaybeReader,
     Shared,
     check_reader,
+    is_operator,
     may_read,
 )
 from noutput.collector.http.headers import OWN
 from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from noutput.collector.alarms import Alarm
     from noutput.collector.rendered import Rendered
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
@@ -47,7 +51,8 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
     entries = await services.lanes.store.run(services.directory.all)
     totals = await services.lanes.store.run(services.store.totals)
     rows = [
-        (each.campaign, each.state(now), totals.get(each.key, 0))
+        (each.campaign, each.state(now), totals.get(each.key, 0),
+         bool(_alarms(services, each, token, now)))
         for each in reversed(entries)
         if may_read(token, each)
     ]
@@ -70,7 +75,8 @@ async def campaign_page(
         "path": _path(request, target), "signed_in": token is not None,
     }  # fmt: skip
     # Everybody with the same rights gets the same page, which is made once per change.
-    name = ("page", entry.key, may_read(token, entry), values["path"], token is not None)
+    rights = (may_read(token, entry), is_operator(token, entry), token is not None)
+    name = ("page", entry.key, rights, values["path"])
     if not may_read(token, entry):
 
         async def promise() -> str:
@@ -79,6 +85,7 @@ async def campaign_page(
 
         return answer(request, await services.renderings.get(name, values["state"], promise))
     found = await services.estimates.get(entry, page_bins(entry.campaign.questions[place]), place)
+    alarms = _alarms(services, entry, token, now)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
 
     async def whole() -> str:
@@ -93,12 +100,22 @@ async def campaign_page(
         view = question_view(entry, shown, mine, counted[place], sum(counted), target, now)
         more = {
             "found": found, "view": view, "privacy": privacy(entry, place),
-            "epsilon": entry.campaign.tables[place].epsilon,
+            "epsilon": entry.campaign.tables[place].epsilon, "alarms": alarms,
         }  # fmt: skip
         return render("campaign.html", {**values, **more})
 
-    version = (found, values["state"], moment)
+    version = (found, values["state"], moment, alarms)
     return answer(request, await services.renderings.get(name, version, whole))
+
+
+def _alarms(
+    services: Services, entry: KnownCampaign, token: TokenRow | None, now: datetime
+) -> tuple[Alarm, ...]:
+    """Return the alarms that a visitor may see.
+
+    They tell when reports came in more precisely than the page does, so others see none.
+    """
+    return services.watcher.alarms(entry, now) if is_operator(token, entry) else ()
 
 
 def _path(request: Request, target: float | None) -> str:

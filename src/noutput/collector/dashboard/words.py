@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from noutput.questions import Question
 
 __all__ = [
-    "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label", "percent",
-    "rate", "times", "unit_beside", "with_unit",
+    "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label", "moment",
+    "percent", "rate", "times", "unit_beside", "with_unit",
 ]  # fmt: skip
 
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
@@ -177,6 +177,18 @@ def day(moment: datetime) -> str:
     '1 March 2026'
     """
     return f"{moment.day} {moment:%B} {moment.year}"
+
+
+def moment(at: datetime) -> str:
+    """Write a date and the time of day, in UTC as the collector's clock.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC))
+    '1 March 2026, 09:05 UTC'
+    """
+    return f"{day(at)}, {at:%H:%M} UTC"
 
 
 def fit(p_value: float | None, *, spare: bool = True) -> tuple[str, str, str]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Scraper", "Shared",
-    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "may_read", "wants_page",
+    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "is_operator", "may_read",
+    "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -131,8 +132,11 @@ def check_admin(token: TokenRow, entry: KnownCampaign) -> None:
 
 def may_read(token: TokenRow | None, entry: KnownCampaign) -> bool:
     """Say whether the holder of a token may read the estimates of a campaign."""
-    if entry.campaign.public:
-        return True
+    return entry.campaign.public or is_operator(token, entry)
+
+
+def is_operator(token: TokenRow | None, entry: KnownCampaign) -> bool:
+    """Say whether a token is for a campaign, so that its holder may see the alarms of it."""
     return (
         token is not None
         and token.kind in ("admin", "read")

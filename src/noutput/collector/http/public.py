@@ -201,7 +201,7 @@ async def get_readiness(services: Shared) -> Health:
     tags=["operation"],
 )
 async def get_metrics(services: Shared, token: Scraper) -> Response:
-    """Return counters; none names a campaign or a client.
+    """Return counters; none names a client, and those of alarms alone name campaigns.
 
     They count the reports of all campaigns, private ones too: a token for all campaigns is needed.
     While the database does not answer, one that has read them within the last hour is enough.
