@@ -52,9 +52,7 @@ PROBLEMS = {
         ProblemKind("unknown-output", 422, "The question's table has no such output."),
         ProblemKind("repeated-id", 422, "Two reports of the batch have the same id."),
         ProblemKind("too-many-requests", 429, "Too many requests; see Retry-After."),
-        ProblemKind(
-            "too-many-reports", 429, "Too many reports of one client; see Retry-After."
-        ),
+        ProblemKind("too-many-reports", 429, "Too many reports of one client; see Retry-After."),
         ProblemKind(
             "campaign-limit", 429, "More reports than the campaign expects; see Retry-After."
         ),

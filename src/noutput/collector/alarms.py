@@ -20,7 +20,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from noutput.campaign import CertifiedTable
@@ -65,6 +65,7 @@ class Alarm:
 
     Examples
     --------
+    >>> from datetime import UTC
     >>> alarm = Alarm("rate-rise", datetime(2026, 5, 1, 12, 4, tzinfo=UTC), 1016, 97.6)
     >>> print(alarm.text)
     1,016 reports came within ten minutes; the hour before let expect about 98.
@@ -136,7 +137,8 @@ class Watch:
 
     def note_rate(self, now: datetime, total: int) -> list[Alarm]:
         """Look at how many reports there are; return new alarms."""
-        return self._keep([Alarm(kind, now, *size) for kind, *size in self._rate.note(now, total)])
+        found = self._rate.note(now, total)
+        return self._keep([Alarm(kind, now, came, expected) for kind, came, expected in found])
 
     def note_refused(self, now: datetime, refused: int, expected: float) -> list[Alarm]:
         """Note reports that were refused; return new alarms."""
@@ -186,10 +188,12 @@ def _is_same(known: Alarm, new: Alarm) -> bool:
 def _joined(known: Alarm, new: Alarm) -> Alarm:
     if known.kind == "limit":
         return replace(known, reports=known.reports + new.reports)
-    worse = new.reports < known.reports if known.kind == "rate-drop" else (
-        new.reports > known.reports if known.kind == "rate-rise" else new.share > known.share
-    )
-    return replace(new, at=known.at) if worse else known
+    return replace(max(known, new, key=_size), at=known.at)
+
+
+def _size(alarm: Alarm) -> float:
+    """Return how far an alarm is from what was expected, to compare it with others of its kind."""
+    return alarm.share if alarm.kind == "shape" else abs(alarm.reports - alarm.expected)
 
 
 class _Rate:

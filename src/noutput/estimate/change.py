@@ -2,25 +2,26 @@ r"""Tests for a sudden change: of how many reports come in, and of how they are 
 
 Notes
 -----
-*Rate.* Of S reports in h past intervals, the next interval is compared with what the past predicts.
-If counts were Poisson with an unknown mean, the prediction would be negative binomial with shape
-S + 1/2 (Jeffreys' prior) and mean (S + 1/2) / h. Honest reports are not that regular. Two allowances
-are made: counts are divided by `spread`, so that their variance may be that many times their mean;
-and the mean may grow or shrink by the factor `drift` from the past to the interval, as it does in the
-course of a day.
+*Rate.* The number of reports in an interval is compared with what the S reports of h intervals
+before it predict. If counts were Poisson with an unknown mean, the prediction would be negative
+binomial with shape S + 1/2 (Jeffreys' prior) and mean (S + 1/2) / h. Honest reports are less
+regular, so there are two allowances: counts are divided by `RATE_SPREAD`, so that their variance
+may be that many times their mean; and the mean may grow or shrink by the factor `RATE_DRIFT` from
+the past to the interval, as it does in the course of a day.
 
 *Shape.* The counts of a block of n reports are compared with those of m reports before it by
-Pearson's statistic of two samples, :math:`X^2 = \nu \sum_j (\hat p_j - \hat q_j)^2 / \hat r_j`, with
-:math:`\nu = n m / (n + m)` and the shares :math:`\hat r_j` of both together. Outputs with an expected
-count below ten in the smaller sample are put together. Honest people change, too, and so many reports
-show any change: distances :math:`d = (\sum_j (p_j - q_j)^2 / r_j)^{1/2}` up to `drift` are no alarm.
-The statistic is then the squared length of a vector with a mean of length :math:`\sqrt\nu d`, which by
-the triangle inequality is longer than :math:`\sqrt\nu d + z` no more often than :math:`\chi^2` with the
-same degrees of freedom exceeds :math:`z^2`.
+Pearson's statistic of two samples, :math:`X^2 = \nu \sum_j (\hat p_j - \hat q_j)^2 / \hat r_j`
+with :math:`\nu = n m / (n + m)` and the shares :math:`\hat r_j` of both together. Outputs with an
+expected count below ten in the smaller sample are put together. Honest people change, too, and
+many reports show the least change: distances :math:`d = (\sum_j (p_j - q_j)^2 / r_j)^{1/2}` up to
+`SHAPE_DRIFT` are no alarm. :math:`X` is then about the length of a standard normal vector plus a
+vector of length :math:`\sqrt\nu d`. By the triangle inequality it exceeds
+:math:`\sqrt\nu d + z` no more often than :math:`\chi^2` with the same degrees of freedom exceeds
+:math:`z^2`.
 
-Where outputs stand for numbers, the mean of these is compared as well, in the same way and with one
-degree of freedom: people whose numbers change move it long before single outputs show. Of both
-p-values, twice the smaller one counts.
+Where outputs stand for numbers, the mean of these is compared as well, in the same way and with
+one degree of freedom: people whose numbers change move it long before single outputs show it. Of
+both p-values, twice the smaller one counts.
 """
 
 from __future__ import annotations

@@ -51,8 +51,12 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
     entries = await services.lanes.store.run(services.directory.all)
     totals = await services.lanes.store.run(services.store.totals)
     rows = [
-        (each.campaign, each.state(now), totals.get(each.key, 0),
-         bool(_alarms(services, each, token, now)))
+        (
+            each.campaign,
+            each.state(now),
+            totals.get(each.key, 0),
+            bool(_alarms(services, each, token, now)),
+        )
         for each in reversed(entries)
         if may_read(token, each)
     ]
