@@ -58,8 +58,9 @@ class Attack:
         Makes one request; None only connects, and waits.
     pause : float
         Seconds between two requests of one connection; 0 sends as fast as answers come.
-    wide : bool
-        Whether the campaign has 64 questions.
+    campaign : str
+        Which one is attacked: that of the honest reports ("load"), one with 64 questions ("wide"),
+        or one that gets forged reports only ("forged"; "limited" expects 10,000 per hour).
     fresh : bool
         Whether every request has a connection of its own.
     """
@@ -68,7 +69,7 @@ class Attack:
     connections: int
     request: Request | None
     pause: float = 0.0
-    wide: bool = False
+    campaign: str = "load"
     fresh: bool = False
 
 
@@ -125,6 +126,13 @@ def _refused_json(target: Target) -> bytes:
     return _refused[0]
 
 
+def _forged(target: Target) -> bytes:
+    """Return forged reports: as many as one client may send at once, or a few of the next."""
+    size = _random.choice([MAX_BATCH, 1000, 100, 10, 2])
+    return packed_batch(target.campaign, np.frombuffer(os.urandom(16 * size), np.uint64)
+                        .reshape(-1, 2))  # fmt: skip
+
+
 def _page(target: Target) -> bytes:
     return get(target.path, "accept: text/html")
 
@@ -142,9 +150,12 @@ def _huge_length(target: Target) -> bytes:
 ATTACKS: dict[str, Attack] = {
     "ids": Attack("colliding ids, one packed batch per second", 1, _colliding_ids, pause=1.0),
     "estimates": Attack("estimates at new levels, 64 questions, 20 requests/s", 20,
-                        _new_estimates, pause=1.0, wide=True),
+                        _new_estimates, pause=1.0, campaign="wide"),
     "json-20": Attack("refused 2 MiB JSON batches, 20 connections", 20, _refused_json),
     "json-60": Attack("refused 2 MiB JSON batches, 60 connections", 60, _refused_json),
+    "forged": Attack("forged reports, 20 connections", 20, _forged, campaign="forged"),
+    "limited": Attack("forged reports, campaign of 10,000 per hour", 20, _forged,
+                      campaign="limited"),
     "dashboards": Attack("50 open dashboards", 50, _page, pause=2.0),
     "idle": Attack("1,100 idle sockets", 1100, None),
     "heads": Attack("malformed heads, 20 connections", 20, _malformed_head, fresh=True),

@@ -3,8 +3,9 @@
 ``python -m benchmarks.hostile`` starts a collector per attack on loopback, with its default limits,
 and sends honest reports at a fixed rate, each over a connection of its own and from an address of
 its own. It measures them for some seconds, and again while a client that obeys no rule attacks from
-one address. A report that is not answered with 200 counts as endless. Only processes that the
-benchmark started are stopped. Needs Linux; the frozen database also needs PostgreSQL.
+one address. Forged reports go to a campaign of their own, whose database is counted at the end.
+A report that is not answered with 200 counts as endless. Only processes that the benchmark started
+are stopped. Needs Linux; the frozen database also needs PostgreSQL.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,8 +31,9 @@ import numpy as np
 from benchmarks.attacks import ATTACKS, packed_batch
 from benchmarks.collector import memory_megabytes
 from benchmarks.http_client import Answers, ask, get, post
-from noutput.campaign import Campaign, Number
+from noutput.campaign import Admission, Campaign, Number
 from noutput.campaign.wire import REPORT_TYPE
+from noutput.collector.store import open_store
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.tables import window_table
 
@@ -41,7 +43,10 @@ _HEALTH_PAUSE = 0.25
 _PATIENCE = 30.0
 _OPEN_FILES = 1024  # the usual soft limit of a shell
 _MEDIAN_FACTOR, _P99_SECONDS, _HEALTH_SECONDS = 3.0, 0.2, 1.0
+_AT_ONCE = 1000  # reports of one client, and as many per hour
 _DEADLINE = 10.0  # a client waits no longer for one answer
+_OPERATOR = "127.3.0.1"  # sends the reports that are there before an attack
+_FORGED = ("forged", "limited")
 _SERVE = "from noutput.cli.serve import command; command()"
 
 
@@ -62,12 +67,14 @@ class Finding:
     honest: dict[int, int]
     health: dict[int, int]
     hostile: dict[str, int]
+    forged: int | None
     holds: bool
 
 
-def _campaign(name: str, questions: int) -> Campaign:
+def _campaign(name: str, questions: int = 1, per_hour: int | None = None) -> Campaign:
     return Campaign(
         id=name, title="Load", text="How many?", public=True,
+        admission=Admission(reports_per_hour=per_hour),
         tables=(window_table(1.0, 16, 33, 0.4).plain,) * questions,
         questions=tuple(Number(0, 1, name=f"number_{n}") for n in range(questions)),
         opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
@@ -84,7 +91,8 @@ class _Server:
 @contextmanager
 def _serving(folder: Path, database: str, campaigns: list[Campaign]) -> Iterator[_Server]:
     """Start a collector with default limits and the usual number of open files."""
-    command = [sys.executable, "-c", _SERVE, "--database", database, "--port", "0"]
+    command = [sys.executable, "-c", _SERVE, "--database", database, "--port", "0",
+               "--aggregator", _OPERATOR]  # fmt: skip
     for each in campaigns:
         file = folder / f"{each.id}.json"
         file.write_text(each.to_json())
@@ -158,21 +166,36 @@ async def _watch(server: _Server, campaign: Campaign, seconds: float, health: st
 
 def _attacked(name: str, seconds: float, health: str) -> Finding:
     attack = ATTACKS[name]
-    campaigns = [_campaign("load", 1), _campaign("wide", 64)]
-    target = campaigns[1] if attack.wide else campaigns[0]
+    campaigns = [_campaign("load"), _campaign("wide", 64), _campaign("forged"),
+                 _campaign("limited", per_hour=10_000)]  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         with _serving(folder, str(folder / "reports.db"), campaigns) as server:
-            for each in campaigns:
+            for each in campaigns[:2]:
                 _fill(server, each)
             before = asyncio.run(_watch(server, campaigns[0], min(seconds, 10.0), health))
             log = server.log.stat().st_size
-            arguments = [name, str(server.port), str(folder / f"{target.id}.json"), str(seconds)]
+            arguments = [name, str(server.port), str(folder / f"{attack.campaign}.json"),
+                         str(seconds)]  # fmt: skip
             with _hostile(arguments) as attacker:
                 during = asyncio.run(_watch(server, campaigns[0], seconds, health))
                 statuses = json.loads(attacker.communicate(timeout=seconds + 30.0)[0])
             size = server.log.stat().st_size - log
-    return _finding(attack.title, before, during, statuses, size)
+        forged = _counted(folder, attack.campaign) if attack.campaign in _FORGED else None
+    found = _finding(attack.title, before, during, statuses, size)
+    most = _AT_ONCE * (1.0 + (seconds + 1.0) / 3600.0)
+    holds = found.holds and (forged is None or forged <= most)
+    return replace(found, forged=forged, holds=holds)
+
+
+def _counted(folder: Path, name: str) -> int:
+    """Return how many reports the database of a collector that has ended has of a campaign."""
+    store = open_store(str(folder / "reports.db"))
+    try:
+        row = store.campaign(name)
+        return 0 if row is None else sum(store.counts(row.key).values())
+    finally:
+        store.close()
 
 
 @contextmanager
@@ -196,14 +219,14 @@ def _fill(server: _Server, campaign: Campaign) -> None:
     """Count 10,000 reports, so that there is something to estimate."""
     ids = np.frombuffer(os.urandom(160_000), np.uint64).reshape(-1, 2)
     request = packed_batch(campaign, ids)
-    _, status = asyncio.run(ask(server.port, request, "127.3.0.1", _PATIENCE))
+    _, status = asyncio.run(ask(server.port, request, _OPERATOR, _PATIENCE))
     if status != 200:
         raise RuntimeError(f"a batch was answered with {status}")
 
 
 def _frozen(seconds: float, health: str) -> Finding:
     """Freeze a PostgreSQL server of the benchmark's own while reports come in."""
-    campaign = _campaign("load", 1)
+    campaign = _campaign("load")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         database = stack.enter_context(PostgresqlServer.start())
@@ -242,6 +265,7 @@ def _finding(
         honest=during.reports.statuses,
         health=during.health.statuses,
         hostile=hostile,
+        forged=None,
         holds=holds,
     )
 
@@ -253,7 +277,7 @@ def _milliseconds(seconds: float) -> float | None:
 def _table(findings: list[Finding]) -> str:
     """Return the findings as a Markdown table."""
     titles = ("attack", "median before", "during", "p99 before", "during", "worst health",
-              "memory before", "peak", "log", "goal")  # fmt: skip
+              "memory before", "peak", "log", "forged", "goal")  # fmt: skip
     lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 2) + "---|"]
     for each in findings:
         times = (each.median_before, each.median_during, each.p99_before, each.p99_during,
@@ -263,7 +287,11 @@ def _table(findings: list[Finding]) -> str:
             "no answer" if each_time is None else f"{each_time:,.1f} ms" for each_time in times
         ]
         cells += [f"{number:,.0f} MB" for number in (each.megabytes_before, each.megabytes_peak)]
-        cells += [f"{each.log_kilobytes:,.1f} kB", "holds" if each.holds else "**missed**"]
+        cells += [f"{each.log_kilobytes:,.1f} kB"]
+        cells += [
+            "" if each.forged is None else f"{each.forged:,}",
+            "holds" if each.holds else "**missed**",
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -279,7 +307,8 @@ def main(names: tuple[str, ...], seconds: float, health: str, output: Path | Non
     """Play attacks on a collector, all or those with these NAMES; fail where the goal is missed.
 
     The goal: the median of honest reports grows by at most 3 times, their p99 is at most 200 ms,
-    and the health check is answered within 1 s throughout. With PostgreSQL frozen, reports are
+    and the health check is answered within 1 s throughout. Of forged reports, one client gets 1,000
+    counted, and as many more per hour. With PostgreSQL frozen, reports are
     answered within 10 s. The figures depend on what else the machine does.
     """
     findings: list[Finding] = []

@@ -207,7 +207,7 @@ def test_so_many_large_bodies_are_read_at_once(service: Service) -> None:
 def test_every_64_kib_count_as_a_request(tmp_path: Path) -> None:
     campaign = make_campaign(public=True)
     store = open_store(str(tmp_path / "reports.db"))
-    with start_service(store, Limits(requests_per_second=1e-6, burst=10)) as service:
+    with start_service(store, Limits(1e-6, burst=10, client_reports_per_hour=0)) as service:
         service.create(campaign)
         body = batch(campaign, 5_000)
         assert 5 <= len(body) >> 16 < 9

@@ -116,6 +116,15 @@ def test_a_client_does_not_pay_for_what_the_campaign_refuses() -> None:
     assert quota.ask(known, 1000) == OK
 
 
+def test_what_a_client_may_not_send_is_no_matter_of_the_campaign() -> None:
+    quota, known = Quota(1000.0), entry(10_000)
+    assert quota.ask(known, 1000) == OK
+    for _ in range(20):
+        assert quota.ask(known, 1000)[0] == "too-many-reports"
+        assert quota.ask(known, 10_000)[0] == "body-too-large"
+    assert quota.quotas.look(known, 1000) == 0
+
+
 def test_reports_that_could_not_be_counted_are_given_back() -> None:
     quota, known = Quota(), entry(10_000)
     for _ in range(30):
@@ -239,10 +248,10 @@ def test_the_route_says_which_limit_and_how_long(tmp_path: Path) -> None:
         answer = send(batch(campaign, 151))
         assert problem(answer) == (413, "body-too-large")
         assert "one client may send at most 150 reports at once; found 151" in answer.text
-        service.app.services.quotas._campaigns[1].level = 40.0
+        service.app.services.quotas._campaigns[1].level = 30.0
         answer = send(batch(campaign, 50))
         assert problem(answer) == (429, "campaign-limit")
-        assert 17 <= int(answer.headers["retry-after"]) <= 18
+        assert 35 <= int(answer.headers["retry-after"]) <= 36
         assert "the campaign expects 2,000 reports per hour" in answer.json()["detail"]
         assert service.total() == 100
         text = service.call("GET", "/metrics", headers=service.admin).text

@@ -161,7 +161,7 @@ class Reader:
             del options[place : place + 2]
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
-            self.server = launch(database, *options)
+            self.server = launch(database, "--client-reports", "1000", *options)  # the default
         told = f"Collecting at {_LOCAL}\n"
         if self.server.token is not None:
             self.environment["ADMIN"] = self.server.token

@@ -30,7 +30,8 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
 def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.
 
-    Their answers come from a seed, their reports from secure randomness.
+    Their answers come from a seed, their reports from secure randomness. All come from this
+    machine: name it with `noutput serve --aggregator` for more than 1,000 reports per hour.
     """
     import numpy as np
 

@@ -91,13 +91,16 @@ class Quotas:
             no time would be long enough. Nothing is taken then.
         """
         capacity = _capacity(entry.campaign)
-        if capacity:
-            self._check_campaign(entry.key, capacity, reports)
         if self._most:
             self._take_of_client(client, entry, capacity, reports)
-        if capacity:
-            with self._lock:
-                self._campaigns[entry.key].level -= reports
+        if not capacity:
+            return
+        try:
+            self._take_of_campaign(entry.key, capacity, reports)
+        except ProblemError:
+            if self._most:
+                self._clients.charge(client, -self._amount(capacity, reports), entry.key)
+            raise
 
     def give_back(self, client: str, entry: KnownCampaign, reports: int) -> None:
         """Undo `take` for reports that could not be counted."""
@@ -138,10 +141,11 @@ class Quotas:
             refused, bucket.refused = bucket.refused, 0
             return refused
 
-    def _check_campaign(self, key: int, capacity: float, reports: int) -> None:
+    def _take_of_campaign(self, key: int, capacity: float, reports: int) -> None:
         with self._lock:
             bucket = self._refilled(key, capacity)
             if bucket.level >= reports:
+                bucket.level -= reports
                 return
             bucket.refused += reports
         self._metrics.refused_reports["campaign"] += reports
