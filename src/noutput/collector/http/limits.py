@@ -156,17 +156,17 @@ class RateLimiter:
         """
         if not self._rate:
             return 0
-        name, level = self._level(client, part)
+        name, level, now = self._level(client, part)
         allowed = level >= amount - _ROUNDING
-        self._set(name, level - amount if allowed else level)
+        self._set(name, level - amount if allowed else level, now)
         return 0 if allowed else max(1, math.ceil((amount - level) / self._rate))
 
     def is_used_up(self, client: str) -> bool:
         """Say whether the next request of a client would have to wait; nothing is taken."""
         if not self._rate:
             return False
-        name, level = self._level(client)
-        self._set(name, level)
+        name, level, now = self._level(client)
+        self._set(name, level, now)
         return level < 1.0
 
     def charge(self, client: str, amount: float, part: int = 0) -> None:
@@ -175,17 +175,17 @@ class RateLimiter:
         A negative amount is given back.
         """
         if self._rate and amount:
-            name, level = self._level(client, part)
-            self._set(name, min(level - amount, self._burst))
+            name, level, now = self._level(client, part)
+            self._set(name, min(level - amount, self._burst), now)
 
-    def _level(self, client: str, part: int = 0) -> tuple[bytes, float]:
+    def _level(self, client: str, part: int = 0) -> tuple[bytes, float, float]:
         text = f"{part} {client_network(client)}"
         name = blake2b(text.encode(), digest_size=12, key=self._key).digest()
         now = self._clock()
         level, since = self._buckets.pop(name, (self._burst, now))
-        return name, min(self._burst, level + (now - since) * self._rate)
+        return name, min(self._burst, level + (now - since) * self._rate), now
 
-    def _set(self, name: bytes, level: float) -> None:
-        self._buckets[name] = level, self._clock()
+    def _set(self, name: bytes, level: float, now: float) -> None:
+        self._buckets[name] = level, now
         if len(self._buckets) > _REMEMBERED_CLIENTS:
             self._buckets.popitem(last=False)

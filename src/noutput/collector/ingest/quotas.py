@@ -29,7 +29,6 @@ from noutput.collector.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from noutput.campaign.campaign import Campaign
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
 
@@ -90,7 +89,7 @@ class Quotas:
             "too-many-reports" or "campaign-limit" with the time to wait; "body-too-large" where
             no time would be long enough. Nothing is taken then.
         """
-        capacity = _capacity(entry.campaign)
+        capacity = entry.hourly_reports
         if self._most:
             self._take_of_client(client, entry, capacity, reports)
         if not capacity:
@@ -104,7 +103,7 @@ class Quotas:
 
     def give_back(self, client: str, entry: KnownCampaign, reports: int) -> None:
         """Undo `take` for reports that could not be counted."""
-        capacity = _capacity(entry.campaign)
+        capacity = entry.hourly_reports
         if capacity:
             with self._lock:
                 bucket = self._campaigns[entry.key]
@@ -128,7 +127,7 @@ class Quotas:
         total : int
             How many reports the database has of the campaign.
         """
-        capacity = _capacity(entry.campaign)
+        capacity = entry.hourly_reports
         if not capacity:
             return 0
         with self._lock:
@@ -197,14 +196,6 @@ class Quotas:
         bucket.level, bucket.since = min(level, capacity), now
         bucket.spilled += level - bucket.level
         return bucket
-
-
-def _capacity(campaign: Campaign) -> float:
-    """Return the reports per hour of a campaign, 0 for no limit; one person's fit in any case."""
-    expected = campaign.admission.reports_per_hour
-    if expected is None:
-        return 0.0
-    return float(max(expected, len(campaign.questions) if campaign.ask == "all" else 1))
 
 
 def _seconds(missing: float, capacity: float) -> int:

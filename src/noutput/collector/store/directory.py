@@ -66,6 +66,15 @@ class KnownCampaign:
         return tuple(found[table] for table in self.campaign.tables)
 
     @cached_property
+    def hourly_reports(self) -> float:
+        """How many reports are counted per hour, 0 for no limit; one person's fit in any case."""
+        campaign = self.campaign
+        expected = campaign.admission.reports_per_hour
+        if expected is None:
+            return 0.0
+        return float(max(expected, len(campaign.questions) if campaign.ask == "all" else 1))
+
+    @cached_property
     def compressed(self) -> bytes:
         """The document compressed with gzip."""
         return gzip.compress(self.document, mtime=0)
