@@ -47,14 +47,14 @@ def test_one_client_that_sends_all_it_may_is_noticed_within_the_minute() -> None
     ((minute, alarm),) = rates([*[10.0] * 131, 1016.0, *[10.0] * 30])
     assert (minute, alarm.kind, alarm.reports, alarm.expected) == (131, "rate-rise", 1016, 100.0)
     assert alarm.text == (
-        "1,016 reports came within ten minutes; the hour before let expect about 100."
+        "1,016 reports came within ten minutes; after the hour before, about 100 were expected."
     )
 
 
 def test_reports_that_stop_are_noticed_after_ten_minutes() -> None:
     ((minute, alarm),) = rates([100.0] * 121 + [0.0] * 40)
     assert (minute, alarm.kind, alarm.reports) == (130, "rate-drop", 0)
-    assert alarm.text.startswith("0 reports came within ten minutes; the hour before let expect")
+    assert alarm.text.startswith("0 reports came within ten minutes; after the hour before, about")
 
 
 def test_an_invitation_to_everybody_is_a_sudden_change() -> None:

@@ -13,20 +13,23 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from noutput.campaign import Admission, Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
+from noutput.cli.serve import command as serve
 from noutput.collector.http.limits import Limits, RateLimiter, client_network
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.quotas import Quotas
 from noutput.collector.metrics import Metrics
+from noutput.collector.server import Options
 from noutput.collector.store import open_store
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import UnavailableError
 from noutput.errors import InvalidArgumentError
 from tests.collector.conftest import make_campaign
-from tests.collector.service import Service, problem, start_service
+from tests.collector.service import UNLIMITED, Service, problem, start_service
 
 HERE = "127.0.0.1"
 WEEK = datetime(2026, 5, 1, tzinfo=UTC)
@@ -49,7 +52,7 @@ class Quota:
     def ask(self, known: KnownCampaign, reports: int, client: str = HERE) -> tuple[str, int]:
         """Return the problem and the seconds to wait; nothing and 0 where all is well."""
         try:
-            self.quotas.take(client, known, reports)
+            self.quotas.take(self.quotas._clients.name(client), known, reports, client)
         except ProblemError as error:
             return error.problem.name, int(error.headers.get("Retry-After", "0"))
         return "", 0
@@ -129,7 +132,7 @@ def test_reports_that_could_not_be_counted_are_given_back() -> None:
     quota, known = Quota(), entry(10_000)
     for _ in range(30):
         assert quota.ask(known, 1000) == OK
-        quota.quotas.give_back(HERE, known, 1000)
+        quota.quotas.give_back(quota.quotas._clients.name(HERE), known, 1000)
     assert quota.ask(known, 1000) == OK
     assert quota.ask(known, 1)[0] == "too-many-reports"
 
@@ -169,7 +172,7 @@ def test_no_address_is_kept() -> None:
     kept = repr(vars(quota.quotas)) + repr(quota.quotas._clients.__dict__)
     assert "192.0.2" not in kept
     assert "2001:db8" not in kept
-    assert all(len(name) == 12 for name in quota.quotas._clients._buckets)
+    assert all(len(name) == 13 for name in quota.quotas._clients._buckets)  # and the campaign
 
 
 def share(processes: int, seconds: int, offered: Callable[[int, int], int]) -> list[int]:
@@ -297,3 +300,28 @@ def test_the_default_serves_a_household_that_answers_everything() -> None:
     for known in (entry(), replace(entry(), campaign=wide)):
         quota = Quota(Limits().client_reports_per_hour)
         assert all(quota.ask(known, 3) == OK for _ in range(20))
+
+
+def test_two_collectors_of_a_database_share_the_quota_of_a_campaign(tmp_path: Path) -> None:
+    campaign = make_campaign(admission=Admission(reports_per_hour=1000))
+    with serving(tmp_path, UNLIMITED) as one, start_service(one.store) as two:
+        one.create(campaign)
+        for each in (one, two):
+            assert each.send(batch(campaign, 10), PACKED_TYPE).status_code == 200
+            each.app.services.watcher.look()
+        assert one.send(batch(campaign, 950), PACKED_TYPE).status_code == 200
+        two.app.services.watcher.look()
+        assert problem(two.send(batch(campaign, 100), PACKED_TYPE)) == (429, "campaign-limit")
+        assert two.send(batch(campaign, 10), PACKED_TYPE).status_code == 200
+
+
+def test_the_command_line_names_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Options] = []
+    monkeypatch.setattr("noutput.collector.server.run", lambda options, _: found.append(options))
+    given = ["--database", "x.db", "--client-reports", "50", "--aggregator", "10.0.0.0/8"]
+    for arguments in ([], given):
+        assert CliRunner().invoke(serve, arguments).exit_code == 0
+    assert found[0].limits == Limits()
+    assert found[1].limits == Limits(client_reports_per_hour=50, aggregators=("10.0.0.0/8",))
+    refused = CliRunner().invoke(serve, ["--aggregator", "gateway"])
+    assert isinstance(refused.exception, InvalidArgumentError)

@@ -68,7 +68,7 @@ class Alarm:
     >>> from datetime import UTC
     >>> alarm = Alarm("rate-rise", datetime(2026, 5, 1, 12, 4, tzinfo=UTC), 1016, 97.6)
     >>> print(alarm.text)
-    1,016 reports came within ten minutes; the hour before let expect about 98.
+    1,016 reports came within ten minutes; after the hour before, about 98 were expected.
     """
 
     kind: str
@@ -102,7 +102,8 @@ class Alarm:
                 f"{self.expected:,.0f} per hour."
             )
         came = f"{self.reports:,} {'report' if self.reports == 1 else 'reports'} came"
-        return f"{came} within ten minutes; the hour before let expect about {self.expected:,.0f}."
+        about = f"about {self.expected:,.0f} were expected"
+        return f"{came} within ten minutes; after the hour before, {about}."
 
 
 class Watch:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from noutput.collector.http.access import wants_page
 from noutput.collector.http.body import has_large_body
 from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
+from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         client = scope.get("client")
-        seconds = self._limiter.wait(client[0] if client else "")
+        # Hashed once: the limit of reports takes the same name.
+        name = scope[CLIENT] = self._limiter.name(client[0] if client else "")
+        seconds = self._limiter.wait(name)
         found = _WIRE.fullmatch(scope["path"])
         reports = found is not None and found[2] is not None
         shared = reports or (found is not None and _is_document(scope))

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
@@ -17,7 +17,9 @@ from noutput.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Limits", "RateLimiter", "check_network", "client_network"]
+__all__ = ["CLIENT", "Limits", "RateLimiter", "check_network", "client_network"]
+
+CLIENT: Final = "noutput.client"  # the place of a client's `RateLimiter.name` in the scope
 
 _REMEMBERED_CLIENTS = 65_536
 _ROUNDING = 1e-9
@@ -149,43 +151,49 @@ class RateLimiter:
         self._key = secrets.token_bytes(32)
         self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str, amount: float = 1.0, part: int = 0) -> int:
+    def name(self, client: str) -> bytes:
+        """Return what stands for the address of a client, here and in other limiters."""
+        text = client_network(client).encode()
+        return blake2b(text, digest_size=12, key=self._key).digest()
+
+    def wait(self, client: str | bytes, amount: float = 1.0, part: int = 0) -> int:
         """Take an amount; return 0, or after how many seconds to come back.
 
-        A client has a bucket for each `part`, such as a campaign.
+        A client is an address or its `name`, and has a bucket for each `part`, such as a campaign.
         """
         if not self._rate:
             return 0
-        name, level, now = self._level(client, part)
+        key, level, now = self._level(client, part)
         allowed = level >= amount - _ROUNDING
-        self._set(name, level - amount if allowed else level, now)
+        self._set(key, level - amount if allowed else level, now)
         return 0 if allowed else max(1, math.ceil((amount - level) / self._rate))
 
     def is_used_up(self, client: str) -> bool:
         """Say whether the next request of a client would have to wait; nothing is taken."""
         if not self._rate:
             return False
-        name, level, now = self._level(client)
-        self._set(name, level, now)
+        key, level, now = self._level(client)
+        self._set(key, level, now)
         return level < 1.0
 
-    def charge(self, client: str, amount: float, part: int = 0) -> None:
+    def charge(self, client: str | bytes, amount: float, part: int = 0) -> None:
         """Count a request that was allowed as so many more: the next has to wait for them.
 
         A negative amount is given back.
         """
         if self._rate and amount:
-            name, level, now = self._level(client, part)
-            self._set(name, min(level - amount, self._burst), now)
+            key, level, now = self._level(client, part)
+            self._set(key, min(level - amount, self._burst), now)
 
-    def _level(self, client: str, part: int = 0) -> tuple[bytes, float, float]:
-        text = f"{part} {client_network(client)}"
-        name = blake2b(text.encode(), digest_size=12, key=self._key).digest()
+    def _level(self, client: str | bytes, part: int = 0) -> tuple[bytes, float, float]:
+        key = client if isinstance(client, bytes) else self.name(client)
+        if part:
+            key += b"%d" % part
         now = self._clock()
-        level, since = self._buckets.pop(name, (self._burst, now))
-        return name, min(self._burst, level + (now - since) * self._rate), now
+        level, since = self._buckets.pop(key, (self._burst, now))
+        return key, min(self._burst, level + (now - since) * self._rate), now
 
-    def _set(self, name: bytes, level: float, now: float) -> None:
-        self._buckets[name] = level, now
+    def _set(self, key: bytes, level: float, now: float) -> None:
+        self._buckets[key] = level, now
         if len(self._buckets) > _REMEMBERED_CLIENTS:
             self._buckets.popitem(last=False)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -41,14 +40,18 @@ _HOUR = 3600.0
 
 @dataclass(slots=True)
 class _Bucket:
-    """What is left of a campaign's quota, and what overflowed since others were looked at."""
+    """What is left of a campaign's quota.
+
+    Only the event loop writes, but for what a look at the database leaves in `others`.
+    """
 
     level: float
     since: float
-    spilled: float = 0.0
+    spilled: float = 0.0  # beyond its capacity, since others were charged
     own: int = 0
-    others: int | None = None
     refused: int = 0
+    others: int | None = None
+    charged: int | None = None  # of others
 
 
 class Quotas:
@@ -64,9 +67,9 @@ class Quotas:
     Notes
     -----
     Every process has its own quotas of clients. A campaign's quota is shared by all processes of
-    a database: `look` charges what the others have counted since the last look, as the database
-    says. So all together exceed it by no more than what arrives between two looks, which is taken
-    from what comes after. A process that starts has full quotas.
+    a database: `look` notes what the others have counted, as the database says, which is charged
+    before the next report. So all together exceed it by no more than what arrives between two
+    looks, which is taken from what comes after. A process that starts has full quotas.
     """
 
     def __init__(
@@ -78,10 +81,19 @@ class Quotas:
         self._metrics = metrics
         self._clock = clock
         self._campaigns: dict[int, _Bucket] = {}
-        self._lock = threading.Lock()
+        self._told: dict[int, int] = {}
 
-    def take(self, client: str, entry: KnownCampaign, reports: int) -> None:
+    def take(self, name: bytes, entry: KnownCampaign, reports: int, client: str) -> None:
         """Take reports from both quotas.
+
+        Parameters
+        ----------
+        name : bytes
+            The client's `RateLimiter.name`.
+        entry : KnownCampaign
+        reports : int
+        client : str
+            The client's address, which may be that of an aggregator.
 
         Raises
         ------
@@ -91,35 +103,38 @@ class Quotas:
         """
         capacity = entry.hourly_reports
         if self._most:
-            self._take_of_client(client, entry, capacity, reports)
+            amount = self._amount(capacity, reports) if capacity else reports
+            seconds = self._clients.wait(name, amount, entry.key)
+            if seconds and not self._is_aggregator(client):
+                raise self._too_many(reports, amount, seconds)
         if not capacity:
             return
-        try:
-            self._take_of_campaign(entry.key, capacity, reports)
-        except ProblemError:
-            if self._most:
-                self._clients.charge(client, -self._amount(capacity, reports), entry.key)
-            raise
+        bucket = self._refilled(entry.key, capacity)
+        if bucket.level >= reports:
+            bucket.level -= reports
+            return
+        bucket.refused += reports
+        if self._most:
+            self._clients.charge(name, -self._amount(capacity, reports), entry.key)
+        raise self._beyond(reports, bucket.level, capacity)
 
-    def give_back(self, client: str, entry: KnownCampaign, reports: int) -> None:
+    def give_back(self, name: bytes, entry: KnownCampaign, reports: int) -> None:
         """Undo `take` for reports that could not be counted."""
         capacity = entry.hourly_reports
         if capacity:
-            with self._lock:
-                bucket = self._campaigns[entry.key]
-                bucket.level = min(bucket.level + reports, capacity)
+            self._campaigns[entry.key].level += reports
         if self._most:
-            self._clients.charge(client, -self._amount(capacity, reports), entry.key)
+            self._clients.charge(name, -self._amount(capacity, reports), entry.key)
 
     def counted(self, entry: KnownCampaign, reports: int) -> None:
         """Note how many reports this process has added to the counts."""
-        bucket = self._campaigns.get(entry.key)
-        if bucket is not None:
-            with self._lock:
-                bucket.own += reports
+        if entry.hourly_reports:
+            self._campaigns[entry.key].own += reports
 
     def look(self, entry: KnownCampaign, total: int) -> int:
-        """Charge what other processes counted; return how many reports the quota refused since.
+        """Note what other processes counted; return how many reports the quota refused since.
+
+        Called in a thread.
 
         Parameters
         ----------
@@ -130,43 +145,30 @@ class Quotas:
         capacity = entry.hourly_reports
         if not capacity:
             return 0
-        with self._lock:
-            bucket = self._refilled(entry.key, capacity)
-            others = total - bucket.own
-            if bucket.others is not None:
-                more = others - bucket.others
-                bucket.level -= more - min(bucket.spilled, max(more, 0))
-            bucket.others, bucket.spilled = others, 0.0
-            refused, bucket.refused = bucket.refused, 0
-            return refused
+        bucket = self._campaigns.setdefault(entry.key, _Bucket(capacity, self._clock()))
+        others = total - bucket.own
+        if bucket.others is None:  # what they counted before this process began is no matter
+            bucket.charged = others
+        bucket.others = others
+        before = self._told.get(entry.key, 0)
+        self._told[entry.key] = bucket.refused
+        return self._told[entry.key] - before
 
-    def _take_of_campaign(self, key: int, capacity: float, reports: int) -> None:
-        with self._lock:
-            bucket = self._refilled(key, capacity)
-            if bucket.level >= reports:
-                bucket.level -= reports
-                return
-            bucket.refused += reports
-        self._metrics.refused_reports["campaign"] += reports
-        if reports > capacity:
-            raise _too_large(reports, capacity, "the campaign expects")
-        seconds = _seconds(reports - bucket.level, capacity)
-        detail = f"the campaign expects {capacity:,.0f} reports per hour; wait {seconds} s"
-        raise ProblemError("campaign-limit", detail, {"Retry-After": str(seconds)})
-
-    def _take_of_client(
-        self, client: str, entry: KnownCampaign, capacity: float, reports: int
-    ) -> None:
-        amount = self._amount(capacity, reports)
-        seconds = self._clients.wait(client, amount, entry.key)
-        if not seconds or self._is_aggregator(client):
-            return
+    def _too_many(self, reports: int, amount: float, seconds: int) -> ProblemError:
         self._metrics.refused_reports["client"] += reports
         most = self._most * reports / amount
         if amount > self._most:
-            raise _too_large(reports, most, "one client may send")
+            return _too_large(reports, most, "one client may send")
         detail = f"one client may send {most:,.0f} reports per hour; wait {seconds} s"
-        raise ProblemError("too-many-reports", detail, {"Retry-After": str(seconds)})
+        return ProblemError("too-many-reports", detail, {"Retry-After": str(seconds)})
+
+    def _beyond(self, reports: int, level: float, capacity: float) -> ProblemError:
+        self._metrics.refused_reports["campaign"] += reports
+        if reports > capacity:
+            return _too_large(reports, capacity, "the campaign expects")
+        seconds = max(1, math.ceil((reports - level) * _HOUR / capacity))
+        detail = f"the campaign expects {capacity:,.0f} reports per hour; wait {seconds} s"
+        return ProblemError("campaign-limit", detail, {"Retry-After": str(seconds)})
 
     def _amount(self, capacity: float, reports: int) -> float:
         """Return what reports take from a client's bucket, which has the same size everywhere."""
@@ -191,15 +193,25 @@ class Quotas:
         now = self._clock()
         bucket = self._campaigns.get(key)
         if bucket is None:
-            bucket = self._campaigns[key] = _Bucket(capacity, now)
+            bucket = self._campaigns.setdefault(key, _Bucket(capacity, now))
         level = bucket.level + (now - bucket.since) * capacity / _HOUR
-        bucket.level, bucket.since = min(level, capacity), now
-        bucket.spilled += level - bucket.level
+        bucket.since = now
+        if level > capacity:
+            bucket.spilled += level - capacity
+            level = capacity
+        if bucket.others != bucket.charged:
+            level = _charged(bucket, level)
+        bucket.level = level
         return bucket
 
 
-def _seconds(missing: float, capacity: float) -> int:
-    return max(1, math.ceil(missing * _HOUR / capacity))
+def _charged(bucket: _Bucket, level: float) -> float:
+    """Take what others have counted; what overflowed meanwhile was theirs."""
+    others = bucket.others or 0
+    more = others - (bucket.charged or 0)
+    level -= more - min(bucket.spilled, max(more, 0))
+    bucket.charged, bucket.spilled = others, 0.0
+    return level
 
 
 def _too_large(reports: int, most: float, who: str) -> ProblemError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from noutput.campaign.problems import WireError
 from noutput.collector.http.body import LARGE_BODY, ClientGoneError, has_large_body, read_body
 from noutput.collector.http.headers import SHARED, RawHeaders, raw
+from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
 from noutput.collector.lanes import BusyError
@@ -76,12 +77,12 @@ class ReportsRoute:
         ids, cells = await self._read(media, scope, receive, entry)
         await self._check_open(entry)
         submission = Submission(entry.key, ids, cells)
-        client = _client(scope)
-        services.quotas.take(client, entry, submission.size)
+        name = scope[CLIENT]
+        services.quotas.take(name, entry, submission.size, _client(scope))
         try:
             outcome = await services.writer.count(submission)
         except UnavailableError as error:
-            services.quotas.give_back(client, entry, submission.size)
+            services.quotas.give_back(name, entry, submission.size)
             detail = "the reports may not be counted yet; send them again"
             wait = "5" if isinstance(error, BusyError) else "1"
             raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
@@ -116,7 +117,7 @@ class ReportsRoute:
         try:
             body = await read_body(receive, headers, limit, limits.body_seconds)
             if large:
-                self._services.limiter.charge(_client(scope), len(body) // LARGE_BODY)
+                self._services.limiter.charge(scope[CLIENT], len(body) // LARGE_BODY)
             if len(body) > _SLOW_BODY and media.endswith(b"json"):
                 lane = self._services.lanes.bodies
                 return await lane.run(read_columns, media, body, entry.layout, aside=True)
