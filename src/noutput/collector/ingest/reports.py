@@ -77,12 +77,12 @@ class ReportsRoute:
         ids, cells = await self._read(media, scope, receive, entry)
         await self._check_open(entry)
         submission = Submission(entry.key, ids, cells)
-        name = scope[CLIENT]
-        services.quotas.take(name, entry, submission.size, _client(scope))
+        sender: bytes = scope[CLIENT]
+        services.quotas.take(sender, entry, submission.size, _client(scope))
         try:
             outcome = await services.writer.count(submission)
         except UnavailableError as error:
-            services.quotas.give_back(name, entry, submission.size)
+            services.quotas.give_back(sender, entry, submission.size)
             detail = "the reports may not be counted yet; send them again"
             wait = "5" if isinstance(error, BusyError) else "1"
             raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
