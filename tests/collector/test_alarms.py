@@ -9,9 +9,9 @@ import httpx
 import numpy as np
 import pytest
 
-import noutput as no
+from benchmarks.alarms import commuters, detections, false_rates, false_shapes
 from noutput.campaign import Admission, Campaign
-from noutput.collector.alarms import BLOCK, Alarm, Watch, _level, _Shape
+from noutput.collector.alarms import BLOCK, Alarm, ShapeWatch, Watch, _level
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Submission
 from noutput.tally import Tally
@@ -118,44 +118,30 @@ def test_alarms_of_an_hour_are_one_with_the_largest_size() -> None:
     assert found.shown(at + timedelta(days=8)) == ()
 
 
-def shares(epsilon: float = 1.0) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
-    """Return the outputs of commuters, of a forger who claims 180 minutes, and what they mean."""
-    table = no.design(epsilon).mechanism
-    people = np.clip(np.random.default_rng(0).lognormal(3.3, 0.65, 20_000), 0.0, 180.0)
-    honest = table.probabilities(people / 90.0 - 1.0).mean(axis=0)
-    return honest, table.probabilities(np.ones(1))[0], tuple(table.outputs)
-
-
-def blocks(before: int, forged: float, rng: np.random.Generator, most: int = 4) -> int | None:
-    """Return in which block after honest reports a share of forged ones raises an alarm."""
-    honest, liar, scores = shares()
-    counts = rng.multinomial(before, honest)
-    shape = _Shape(counts.tolist(), scores)
-    for place in range(1, most + 1):
-        size = shape.missing(int(counts.sum()))
-        counts = counts + rng.multinomial(size, (1.0 - forged) * honest + forged * liar)
-        if shape.note(counts.tolist(), 1) is not None:
-            return place
-    return None
-
-
 def test_the_forger_of_one_number_shows_in_the_shape() -> None:
     """Such reports fit honest people perfectly; that there are suddenly so many does not."""
     rng = np.random.default_rng(3)
-    assert [blocks(10_000, 0.5, rng) for _ in range(5)] == [1] * 5
-    assert [blocks(1_000_000, 0.05, rng) for _ in range(5)] == [1] * 5
-    assert blocks(1_000, 0.5, rng) is not None
+    _, liar, _ = commuters()
+    assert detections(1_000, 0.5, liar, 5, rng) == [1] * 5
+    assert detections(10_000, 0.5, liar, 5, rng) == [1] * 5
+    assert detections(1_000_000, 0.05, liar, 5, rng) == [1] * 5
     # One in a hundred is within what honest people may change.
-    assert [blocks(10_000_000, 0.01, rng) for _ in range(3)] == [None] * 3
+    assert detections(10_000_000, 0.01, liar, 3, rng) == [None] * 3
 
 
-def test_honest_blocks_raise_no_alarm() -> None:
+@pytest.mark.slow
+def test_honest_campaigns_raise_no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    assert [blocks(size, 0.0, rng, 30) for size in (0, 500, 50_000)] == [None] * 3
+    assert false_shapes(100, 10_000, rng) == 0
+    assert [false_rates(mean, 0.9, 365, rng) for mean in (0.3, 30.0, 3_000.0)] == [0] * 3
+    monkeypatch.setattr("noutput.collector.alarms._SHAPE_LEVEL", 0.1)
+    assert false_shapes(200, 10_000, rng) <= 20  # a test that never rejects would be no test
+    monkeypatch.setattr("noutput.collector.alarms._SHAPE_LEVEL", 10.0)
+    assert false_shapes(50, 10_000, rng) >= 25
 
 
 def test_a_block_needs_reports_to_be_compared_with() -> None:
-    shape = _Shape((0, 0), None)
+    shape = ShapeWatch((0, 0), None)
     assert shape.missing(0) == BLOCK
     assert shape.note((0, BLOCK - 1), 1) is None
     assert shape.note((0, BLOCK), 1) is None  # the first block of all

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
     from noutput.tally import Tally
 
-__all__ = ["BLOCK", "INTERVAL_SECONDS", "Alarm", "Watch"]
+__all__ = ["BLOCK", "INTERVAL_SECONDS", "Alarm", "RateWatch", "ShapeWatch", "Watch"]
 
 INTERVAL_SECONDS: Final = 600.0
 BLOCK: Final = 500  # reports on a question that are compared with those before, at least
@@ -127,8 +127,8 @@ class Watch:
             for table in campaign.tables
         ]
         self._each = len(self._names) if campaign.ask == "all" else 1
-        self._rate = _Rate(RATE_SPREAD * self._each)
-        self._shapes: list[_Shape] = []
+        self._rate = RateWatch(RATE_SPREAD * self._each)
+        self._shapes: list[ShapeWatch] = []
         self._next = 0
         self._kept: tuple[Alarm, ...] = ()
 
@@ -153,7 +153,7 @@ class Watch:
         """Look at the counts of all questions; return new alarms."""
         if not self._shapes:
             parts = zip(tallies, self._scores, strict=True)
-            self._shapes = [_Shape(tally.counts, scores) for tally, scores in parts]
+            self._shapes = [ShapeWatch(tally.counts, scores) for tally, scores in parts]
         found: list[Alarm] = []
         for name, shape, tally in zip(self._names, self._shapes, tallies, strict=True):
             size = shape.note(tally.counts, len(self._names))
@@ -197,10 +197,10 @@ def _size(alarm: Alarm) -> float:
     return alarm.share if alarm.kind == "shape" else abs(alarm.reports - alarm.expected)
 
 
-class _Rate:
+class RateWatch:
     """Reports per interval of ten minutes."""
 
-    def __init__(self, spread: float) -> None:
+    def __init__(self, spread: float = RATE_SPREAD) -> None:
         self._spread = spread
         self._past: deque[float] = deque(maxlen=_PAST)
         self._last: tuple[float, int] | None = None
@@ -244,7 +244,7 @@ def _end(moment: float) -> float:
     return (math.floor(moment / INTERVAL_SECONDS) + 1.0) * INTERVAL_SECONDS
 
 
-class _Shape:
+class ShapeWatch:
     """Reports on one question: all that were compared, and the block after them."""
 
     def __init__(self, counts: Sequence[int], scores: Sequence[float] | None) -> None:
