@@ -153,8 +153,8 @@ class RateLimiter:
 
     def name(self, client: str) -> bytes:
         """Return what stands for the address of a client, here and in other limiters."""
-        text = client_network(client).encode()
-        return blake2b(text, digest_size=12, key=self._key).digest()
+        text = client_network(client) if ":" in client else client
+        return blake2b(text.encode(), digest_size=12, key=self._key).digest()
 
     def wait(self, client: str | bytes, amount: float = 1.0, part: int = 0) -> int:
         """Take an amount; return 0, or after how many seconds to come back.
