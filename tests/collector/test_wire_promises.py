@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from noutput.campaign import Campaign, draw_report
+from noutput.campaign import Admission, Campaign, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import (
     BATCH_TYPE,
@@ -201,6 +201,21 @@ def hurry(service: Service, campaign: Campaign) -> httpx.Response:
     return [service.report(report) for _ in range(service.app.services.limits.burst)][-1]
 
 
+def flood(service: Service, campaign: Campaign) -> httpx.Response:
+    quotas = service.app.services.quotas
+    quotas._clients._burst = 0.5
+    return service.report(draw_report(campaign, VALUES))
+
+
+def crowd(service: Service, _: Campaign) -> httpx.Response:
+    small = make_campaign("small", admission=Admission(reports_per_hour=1))
+    service.create(small)
+    quotas = service.app.services.quotas
+    quotas.look(service.app.services.directory.known()[-1], 0)
+    next(iter(quotas._campaigns.values())).level = 0.0
+    return service.send(encode_report(draw_report(small, VALUES)), REPORT_TYPE, small.id)
+
+
 def documented() -> dict[str, tuple[int, bool]]:
     """Return status and "send again" of every refusal of the page."""
     rows = re.findall(
@@ -213,7 +228,7 @@ def documented() -> dict[str, tuple[int, bool]]:
 
 ALL_REFUSED = {
     **REFUSED, "campaign-not-open": close, "unavailable": overflow, "too-many-requests": hurry,
-    "unknown-attribute": unknown_attribute,
+    "unknown-attribute": unknown_attribute, "too-many-reports": flood, "campaign-limit": crowd,
 }  # fmt: skip
 
 
