@@ -21,10 +21,12 @@ from noutput.frames.engines.spark_session import spark_session
 from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
 from noutput.frames.privatizing import privatize
 from noutput.frames.recipe import Recipe
+from noutput.frames.reported import ReportCounts, tally_reports
 from noutput.frames.reports import report_name
 
 __all__ = [
     "Recipe",
+    "ReportCounts",
     "privatize",
     "privatize_files",
     "read_counts",
@@ -33,4 +35,5 @@ __all__ = [
     "spark_session",
     "tally",
     "tally_files",
+    "tally_reports",
 ]

@@ -1,0 +1,122 @@
+"""Reports of campaigns in files: the archive of a collector, or any folder of Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from noutput import _checks
+from noutput.campaign.archive import COLUMNS, DOCUMENT, campaign_folder, fingerprint_of
+from noutput.campaign.campaign import Campaign
+from noutput.errors import InvalidArgumentError
+from noutput.frames.engines import spark
+from noutput.frames.engines.spark_session import borrow_session
+from noutput.frames.packages import duckdb, pa, pq
+from noutput.frames.storage import is_local, parquet_files
+
+__all__ = ["ENGINES", "archived_campaigns", "is_archive", "opened"]
+
+ENGINES = ("arrow", "duckdb", "spark")
+_TEXTS = list(COLUMNS[:2])
+
+
+@contextmanager
+def opened(
+    source: str | Path, campaign: Campaign | None, engine: str, master: str | None
+) -> Iterator[tuple[Campaign, Iterable[Any]]]:
+    """Lend the campaign, and frames of its reports that have no id in common.
+
+    Parameters
+    ----------
+    source : path
+    campaign : Campaign, optional
+        That of the archive if not given.
+    engine : {"arrow", "duckdb", "spark"}
+    master : str, optional
+    """
+    _checks.choice("engine", engine, ENGINES)
+    if master is not None and engine != "spark":
+        raise InvalidArgumentError("master", "be given with the engine 'spark' alone", master)
+    if not is_local(str(source)):
+        if engine != "spark" or campaign is None:
+            rule = "be 'spark', with a campaign, where the source is an address"
+            raise InvalidArgumentError("engine", rule, engine)
+        with borrow_session(master) as session:
+            yield campaign, [session.read.parquet(str(source))]
+        return
+    found = _only(Path(source)) if campaign is None else campaign
+    groups = _file_groups(Path(source), found)
+    files = [file for group in groups for file in group]
+    if engine == "arrow":
+        yield found, map(_read, groups)
+    elif engine == "duckdb":
+        with duckdb.connect() as connection:
+            yield found, [connection.read_parquet(files, hive_partitioning=False)]
+    else:
+        with borrow_session(master) as session:
+            yield found, [spark.read_parquet(session, files)]
+
+
+def is_archive(source: Path) -> bool:
+    """Say whether a folder is the archive of a collector.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> is_archive(folder)
+    False
+    >>> (folder / "fingerprint=93d1").mkdir()
+    >>> is_archive(folder)
+    True
+    """
+    return source.is_dir() and any(fingerprint_of(path.name) for path in source.iterdir())
+
+
+def archived_campaigns(source: Path) -> list[Campaign]:
+    """Return the campaigns of an archive; their tables are certified."""
+    documents = sorted(source.glob(f"{campaign_folder('*')}/{DOCUMENT}"))
+    return [Campaign.from_json(path.read_bytes()) for path in documents]
+
+
+def _only(source: Path) -> Campaign:
+    """Return the campaign of an archive that has one."""
+    campaigns = archived_campaigns(source)
+    if len(campaigns) == 1:
+        return campaigns[0]
+    names = [campaign.id for campaign in campaigns]
+    rule = "be given unless the source is the archive of one campaign"
+    raise InvalidArgumentError("campaign", rule, names or str(source))
+
+
+def _file_groups(source: Path, campaign: Campaign) -> list[list[str]]:
+    """Return the files of a campaign, in groups that have no id in common."""
+    if not is_archive(source):
+        return [parquet_files(source, COLUMNS)]
+    folder = source / campaign_folder(campaign.fingerprint)
+    shards = sorted(path for path in folder.glob("shard=*") if path.is_dir())
+    groups = [parquet_files(shard, COLUMNS) for shard in shards if any(shard.glob("[!._]*"))]
+    if not groups:
+        names = sorted(each.id for each in archived_campaigns(source))
+        rule = f"hold reports of the campaign {campaign.id!r} ({campaign.fingerprint[:12]})"
+        raise InvalidArgumentError("source", rule, f"an archive of {names}")
+    return groups
+
+
+def _read(files: list[str]) -> pa.Table:
+    """Return the columns of some files; texts stay in dictionaries."""
+    tables = []
+    for file in files:
+        with pq.ParquetFile(file, read_dictionary=_TEXTS) as source:
+            _checks_columns(file, source.schema_arrow)
+            tables.append(source.read(columns=list(COLUMNS)))
+    return pa.concat_tables(tables)
+
+
+def _checks_columns(file: str, schema: pa.Schema) -> None:
+    missing = [name for name in COLUMNS if name not in schema.names]
+    if missing:
+        rule = f"have the columns {', '.join(COLUMNS)}"
+        raise InvalidArgumentError(f"file {file!r}", rule, f"no {', '.join(missing)}")
