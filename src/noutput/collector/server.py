@@ -17,6 +17,7 @@ from noutput import _checks
 from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector.archive.archive import Archive, open_archive
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import first_admin_token, new_token
@@ -65,6 +66,8 @@ class Options:
         ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
+    archive : Path, optional
+        A folder in which reports are kept as Parquet as well.
     log_format : "text" or "json"
         Of the lines on the standard error.
     limits : Limits
@@ -78,6 +81,7 @@ class Options:
     campaigns: tuple[Path, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
+    archive: Path | None = None
     log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
     clock: Clock = system_clock
@@ -108,12 +112,14 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     start_logging(options.log_format)
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
+    archive = None
     try:
+        archive = None if options.archive is None else open_archive(options.archive)
         check_at_start(store)
         token = _prepare(store, options)
         if token is not None:
             say(f"Admin token, shown only now: {token}")
-        server = _server(_app(store, options), options)
+        server = _server(_app(store, options, archive), options)
         with _listen(options.host, options.port) as listener:
             say(f"Collecting at {_address(options.host, listener)}")
             gc.collect()
@@ -121,9 +127,15 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
             gc.set_threshold(*_COLLECT_AFTER)
             with _signals_end(server):
                 server.run(sockets=[listener])
-                store.close()
+                _close(store, archive)  # a signal ends the process at the end of the block
     finally:
-        store.close()
+        _close(store, archive)
+
+
+def _close(store: Store, archive: Archive | None) -> None:
+    store.close()
+    if archive is not None:
+        archive.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +214,10 @@ def _need_all() -> None:
         need(package, "collector")
 
 
-def _app(store: Store, options: Options) -> Guard:
+def _app(store: Store, options: Options, archive: Archive | None = None) -> Guard:
     from noutput.collector.app import create_app
 
-    return create_app(store, clock=options.clock, limits=options.limits)
+    return create_app(store, clock=options.clock, limits=options.limits, archive=archive)
 
 
 def _server(app: Guard, options: Options) -> uvicorn.Server:

@@ -34,6 +34,6 @@ else:
     spark_types = LazyModule("pyspark.sql.types", "spark")
 
 __all__ = [
-    "duckdb", "nw", "pa", "pa_csv", "pc", "pd", "pl", "pq", "pyspark", "spark_functions", "spark_sql",
-    "spark_types",
+    "duckdb", "nw", "pa", "pa_csv", "pc", "pd", "pl", "pq", "pyspark", "spark_functions",
+    "spark_sql", "spark_types",
 ]  # fmt: skip

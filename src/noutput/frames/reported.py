@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from noutput import _checks
 from noutput.campaign.archive import CAMPAIGN, COLUMNS, ID, OUTPUT, QUESTION
-from noutput.campaign.campaign import Campaign
 from noutput.errors import InvalidArgumentError
 from noutput.frames import archived
 from noutput.frames.engines.errors import plain_errors
@@ -22,6 +21,7 @@ from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
 
 if TYPE_CHECKING:
+    from noutput.campaign.campaign import Campaign
     from noutput.estimate.summary import AnswerSummary, Summary
     from noutput.frames.privatizing import Opened
 
