@@ -98,6 +98,7 @@ def test_the_archive_counts_as_the_collector(
         assert found.tallies == wanted
         assert found.campaign == campaign
         assert (found.reports, found.rows, found.conflicting) == (500, 801, 0)
+    assert found.pending == 0
     summaries = found.summaries(level=0.9)
     assert list(summaries) == [question.name for question in campaign.questions]
     assert all(each.level == 0.9 for each in summaries.values())
@@ -167,6 +168,7 @@ def test_many_reports_are_written_at_once(
     look.look()
     assert not look.is_due()
     assert archive.sizes() == {campaign.fingerprint: 100}  # not enough for the next file
+    assert frames.tally_reports(archive.folder).pending == 100
     assert len(parquet(archive)) == 16
     service.batch(campaign, some(campaign, 100, seed=3))
     archive.flush()

@@ -16,6 +16,7 @@ libraries is imported before a frame of its kind is used.
 
 from __future__ import annotations
 
+from noutput.frames.archived import is_archive
 from noutput.frames.counting import tally
 from noutput.frames.engines.spark_session import spark_session
 from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
@@ -27,6 +28,7 @@ from noutput.frames.reports import report_name
 __all__ = [
     "Recipe",
     "ReportCounts",
+    "is_archive",
     "privatize",
     "privatize_files",
     "read_counts",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from noutput import _checks
-from noutput.campaign.archive import COLUMNS, DOCUMENT, campaign_folder, fingerprint_of
+from noutput.campaign.archive import COLUMNS, DOCUMENT, PENDING, campaign_folder, fingerprint_of
 from noutput.campaign.campaign import Campaign
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import spark
@@ -16,9 +17,10 @@ from noutput.frames.engines.spark_session import borrow_session
 from noutput.frames.packages import duckdb, pa, pq
 from noutput.frames.storage import is_local, parquet_files
 
-__all__ = ["ENGINES", "archived_campaigns", "is_archive", "opened"]
+__all__ = ["ENGINES", "archived_campaigns", "is_archive", "opened", "pending_reports"]
 
 ENGINES = ("arrow", "duckdb", "spark")
+_PENDING_ROWS = "SELECT coalesce(sum(length(ids)), 0) / 16 FROM pending WHERE campaign = ?"
 _TEXTS = list(COLUMNS[:2])
 
 
@@ -59,8 +61,8 @@ def opened(
             yield found, [spark.read_parquet(session, files)]
 
 
-def is_archive(source: Path) -> bool:
-    """Say whether a folder is the archive of a collector.
+def is_archive(source: str | Path) -> bool:
+    """Say whether a local folder is the archive of a collector (``noutput serve --archive``).
 
     Examples
     --------
@@ -72,13 +74,23 @@ def is_archive(source: Path) -> bool:
     >>> is_archive(folder)
     True
     """
-    return source.is_dir() and any(fingerprint_of(path.name) for path in source.iterdir())
+    folder = Path(source)
+    return folder.is_dir() and any(fingerprint_of(path.name) for path in folder.iterdir())
 
 
 def archived_campaigns(source: Path) -> list[Campaign]:
     """Return the campaigns of an archive; their tables are certified."""
     documents = sorted(source.glob(f"{campaign_folder('*')}/{DOCUMENT}"))
     return [Campaign.from_json(path.read_bytes()) for path in documents]
+
+
+def pending_reports(source: str | Path, fingerprint: str) -> int:
+    """Return how many rows of a campaign the collector of an archive has not written yet."""
+    file = Path(source) / PENDING
+    if not (is_local(str(source)) and file.is_file()):
+        return 0
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        return int(database.execute(_PENDING_ROWS, (fingerprint,)).fetchone()[0])
 
 
 def _only(source: Path) -> Campaign:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -61,6 +61,9 @@ class ReportCounts:
     conflicting : int
         How many ids came with different answers; each is counted with the lowest of them, in the
         order of the campaign's questions and outputs.
+    pending : int
+        How many rows of an archive are in no file yet, and so are not counted: those that came
+        last to a collector that runs, or that one left which was killed.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class ReportCounts:
     tallies: Mapping[str, Tally]
     rows: int
     conflicting: int
+    pending: int = 0
 
     @property
     def reports(self) -> int:
@@ -182,7 +186,8 @@ def tally_reports(
     with plain_errors():
         if isinstance(source, str | Path):
             with archived.opened(source, campaign, engine, master) as (known, parts):
-                return _total(known, (_count(part, known) for part in parts))
+                found = _total(known, (_count(part, known) for part in parts))
+            return replace(found, pending=archived.pending_reports(source, known.fingerprint))
         _checks.choice("engine", engine, archived.ENGINES)
         if campaign is None:
             raise InvalidArgumentError("campaign", "be given with a frame", campaign)
