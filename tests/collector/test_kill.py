@@ -230,13 +230,9 @@ def campaign() -> Campaign:
     return survey_campaign("commute")
 
 
-def test_sqlite_counts_exactly_what_it_acknowledged(tmp_path: Path, campaign: Campaign) -> None:
-    document = tmp_path / "commute.json"
-    document.write_text(campaign.to_json())
-    run_with_kills(str(tmp_path / "reports.db"), document, campaign, None)
-
-
-def test_the_archive_has_exactly_what_was_acknowledged(tmp_path: Path, campaign: Campaign) -> None:
+def test_sqlite_and_archive_have_exactly_what_was_acknowledged(
+    tmp_path: Path, campaign: Campaign
+) -> None:
     document = tmp_path / "commute.json"
     document.write_text(campaign.to_json())
     database, archive = str(tmp_path / "reports.db"), tmp_path / "archive"

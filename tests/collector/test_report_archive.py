@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import http.client
 import os
 import secrets
 import sys
@@ -26,6 +27,7 @@ from noutput.collector.ingest.archiving import Archiver
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import UnavailableError
 from tests.campaign.examples import survey_campaign
+from tests.collector.process import running
 from tests.collector.service import Service, problem, start_service
 
 UNAVAILABLE = (503, "unavailable")
@@ -134,6 +136,14 @@ def test_rows_tell_neither_order_nor_time(
     assert found == wanted
     folder = archive.folder / campaign_folder(campaign.fingerprint)
     assert Campaign.from_json((folder / DOCUMENT).read_bytes()) == campaign
+
+
+def test_ids_that_begin_alike_are_sorted(archive: Archive, campaign: Campaign) -> None:
+    ids = [bytes(8) + bytes([number]) * 8 for number in (7, 3, 255, 0)] + [b"\x80" + bytes(15)]
+    archive.add([(campaign, b"".join(ids), bytes(20))])
+    archive.flush()
+    found = [pq.ParquetFile(file).read()["id"].to_pylist() for file in parquet(archive)]
+    assert found == [sorted(ids[:4]), ids[4:]]
 
 
 def test_few_reports_wait_for_more(
@@ -339,3 +349,21 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(InvalidArgumentError, match="archive must be a folder to write to"):
         open_archive(tmp_path / "taken")
+
+
+def test_noutput_serve_writes_everything_before_it_ends(tmp_path: Path, campaign: Campaign) -> None:
+    document = tmp_path / "commute.json"
+    document.write_text(campaign.to_json())
+    folder = tmp_path / "archive"
+    reports = some(campaign, 300)
+    with running(str(tmp_path / "reports.db"), document, "--archive", str(folder)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, 10)
+        headers = {"Content-Type": PACKED_TYPE}
+        body = encode_packed(campaign, reports)
+        connection.request("POST", "/campaigns/commute/reports", body, headers)
+        assert connection.getresponse().read() == b'{"accepted":300,"repeated":0}'
+        connection.close()
+    found = frames.tally_reports(folder)
+    assert (found.reports, found.pending) == (300, 0)
+    beside = [path.name for path in folder.iterdir() if not path.is_dir()]
+    assert beside == ["_pending.db"]  # and no log, in which the order would be

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noutput import InvalidArgumentError, frames
 from noutput.campaign import Campaign
+from noutput.campaign.archive import DOCUMENT, campaign_folder, shard_folder
 from tests.campaign.examples import survey_campaign
 from tests.frames.conftest import Backend
 
@@ -137,3 +140,52 @@ def test_missing_outputs_are_refused(ordered: Backend, campaign: Campaign) -> No
     rule = "hold whole numbers" if ordered.name == "pandas" else "1 with an output that its table"
     with pytest.raises(InvalidArgumentError, match=rule):
         frames.tally_reports(ordered.make(table), campaign)
+
+
+def test_any_folder_of_parquet_is_read(tmp_path: Path, campaign: Campaign) -> None:
+    """An id may be in several files."""
+    table = rows(campaign, ANSWERS)
+    for start in range(0, 6, 2):
+        pq.write_table(table.slice(start, 2), tmp_path / f"{start}.parquet")
+    for engine in ("arrow", "duckdb"):
+        check_once(frames.tally_reports(tmp_path, campaign, engine=engine), campaign)
+    pq.write_table(table, tmp_path / "all.parquet")
+    check_once(frames.tally_reports(str(tmp_path / "all.parquet"), campaign), campaign)
+    assert not frames.is_archive(tmp_path)
+    with pytest.raises(InvalidArgumentError, match="campaign must be given unless the source is"):
+        frames.tally_reports(tmp_path)
+    pq.write_table(table.drop_columns(["id"]), tmp_path / "all.parquet")
+    with pytest.raises(
+        InvalidArgumentError, match="have the columns campaign, question, output, id"
+    ):
+        frames.tally_reports(tmp_path / "all.parquet", campaign)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"engine": "sqlite"}, "engine must be one of"),
+        ({"master": "local[2]"}, "master must be given with the engine 'spark' alone"),
+    ],
+)
+def test_engines_are_checked(
+    tmp_path: Path, campaign: Campaign, options: dict[str, str], rule: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=rule.replace("[", r"\[")):
+        frames.tally_reports(tmp_path, campaign, **options)
+
+
+def test_addresses_are_for_spark(campaign: Campaign) -> None:
+    with pytest.raises(InvalidArgumentError, match="be 'spark', with a campaign, where the source"):
+        frames.tally_reports("s3a://bucket/reports", campaign)
+
+
+def test_pending_reports_that_cannot_be_read_are_named(tmp_path: Path, campaign: Campaign) -> None:
+    shard = tmp_path / campaign_folder(campaign.fingerprint) / shard_folder(0)
+    shard.mkdir(parents=True)
+    (shard.parent / DOCUMENT).write_text(campaign.to_json())
+    pq.write_table(rows(campaign, ANSWERS), shard / "0.parquet")
+    check_once(frames.tally_reports(tmp_path), campaign)
+    (tmp_path / "_pending.db").write_bytes(b"no database")
+    with pytest.raises(InvalidArgumentError, match=r"_pending\.db must be readable, or not exist"):
+        frames.tally_reports(tmp_path)

@@ -12,6 +12,7 @@ import click
 
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import encodable
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
@@ -49,6 +50,7 @@ def estimate_reports(
     """Count the reports of a campaign, each id once, and print what they tell."""
     from noutput import frames
     from noutput.campaign.campaign import Campaign
+    from noutput.cli.answer_figure import draw_answers
 
     campaign = None if document is None else Campaign.from_json(document.read_bytes())
     with plain_failures(source):
@@ -56,8 +58,12 @@ def estimate_reports(
     names = _names(counts.campaign, wanted.questions)
     every = counts.summaries(level=wanted.level, **wanted.numbers)
     found = {name: every.get(name) for name in names}
+    known = {name: each for name, each in found.items() if each is not None}
+    if not known:
+        name = f"reports of the campaign {counts.campaign.id!r} on a question"
+        raise InvalidArgumentError(name, "be at least two", counts.reports)
     if wanted.plot_path:
-        _draw({name: each for name, each in found.items() if each is not None}, wanted.plot_path)
+        draw_answers(known, wanted.plot_path)
     if wanted.as_json:
         click.echo(json.dumps(_document(counts, found), indent=2))
         return
@@ -67,8 +73,6 @@ def estimate_reports(
 
 
 def _names(campaign: Campaign, wanted: Sequence[str]) -> list[str]:
-    from noutput.errors import InvalidArgumentError
-
     names = [question.name for question in campaign.questions]
     for name in wanted:
         if name not in names:
@@ -109,14 +113,3 @@ def _show(counts: ReportCounts, found: dict[str, Summary | AnswerSummary | None]
             heading, _, rest = str(summary).partition("\n")
             heading = heading.removeprefix(f"{summary.question.title}: ")
             click.echo(encodable(f"\n{name}: {heading}\n{rest}"))
-
-
-def _draw(found: dict[str, Summary | AnswerSummary], path: Path) -> None:
-    from noutput.cli.figures import new_figure, save_figure
-
-    figure = new_figure(7.0, 3.0 * max(1, len(found)))
-    panels = figure.subplots(max(1, len(found)), 1, squeeze=False)[:, 0]
-    for panel, (name, summary) in zip(panels, found.items(), strict=False):
-        summary.plot(panel)
-        panel.set_title(f"{name}: {summary.reports:,} reports", loc="left")
-    save_figure(figure, path)

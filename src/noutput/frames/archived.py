@@ -89,8 +89,12 @@ def pending_reports(source: str | Path, fingerprint: str) -> int:
     file = Path(source) / PENDING
     if not (is_local(str(source)) and file.is_file()):
         return 0
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        return int(database.execute(_PENDING_ROWS, (fingerprint,)).fetchone()[0])
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            return int(database.execute(_PENDING_ROWS, (fingerprint,)).fetchone()[0])
+    except sqlite3.Error as error:
+        raise InvalidArgumentError(str(file), "be readable, or not exist", str(error)) from None
 
 
 def _only(source: Path) -> Campaign:

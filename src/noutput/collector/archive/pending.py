@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,8 +122,12 @@ class Pending:
         ids: list[bytes] = []
         cells: list[bytes] = []
         last = size = 0
-        with self._reading, self._translated():
-            for number, some, their in self._reader.execute(_READ, (campaign,)):
+        with (
+            self._reading,
+            self._translated(),
+            closing(self._reader.execute(_READ, (campaign,))) as found,
+        ):
+            for number, some, their in found:
                 ids.append(some)
                 cells.append(their)
                 last, size = number, size + len(some) // 16
@@ -137,9 +141,11 @@ class Pending:
             self._writer.execute(_DELETE, (taken.rows.campaign, taken.number))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, without a log beside it unless another process has it open."""
         with self._lock, self._reading:
             self._reader.close()
+            with suppress(sqlite3.Error):
+                self._writer.execute("PRAGMA journal_mode = DELETE")
             self._writer.close()
 
     @contextmanager
