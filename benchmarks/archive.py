@@ -119,7 +119,7 @@ def _tallies(folder: Path, campaign: Campaign) -> Iterator[Case]:
         ),
     }
     for engine, (floor, job) in jobs.items():
-        best = in_turns({"floor": floor, "job": job}, 3, 0.0)
+        best = in_turns({"floor": floor, "job": job}, 2, 0.0)
         detail = f"{best['job']:.1f} s; different ids {best['floor']:.1f} s"
         ratio = best["job"] / best["floor"]
         yield Case(f"tally 10^7 rows, {engine}", ratio, 4.0, "x different ids", detail=detail)
