@@ -6,6 +6,7 @@ import errno
 import http.client
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -331,8 +332,21 @@ def test_a_report_in_the_folder_of_another_campaign_is_refused(
     other = survey_campaign("other")
     folder = archive.folder / campaign_folder(campaign.fingerprint)
     folder.rename(folder.with_name(campaign_folder(other.fingerprint)))
-    with pytest.raises(InvalidArgumentError, match=r"found '.* of another campaign'"):
-        frames.tally_reports(archive.folder, other)
+    for engine in ("arrow", "duckdb"):  # all of them are counted, also shard by shard
+        with pytest.raises(InvalidArgumentError, match="found '60 of another campaign'"):
+            frames.tally_reports(archive.folder, other, engine=engine)
+
+
+def test_an_id_in_another_shard_is_not_counted_twice(
+    service: Service, archive: Archive, campaign: Campaign
+) -> None:
+    service.batch(campaign, some(campaign, 60))
+    archive.flush()
+    first, *_, last = parquet(archive)
+    shutil.copy(last, first.with_name("copy.parquet"))
+    with pytest.raises(InvalidArgumentError, match="must hold the ids of shard=0 alone"):
+        frames.tally_reports(archive.folder)
+    assert frames.tally_reports(archive.folder, engine="duckdb").reports == 60
 
 
 def test_without_pyarrow_the_extra_is_named(

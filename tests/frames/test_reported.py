@@ -185,6 +185,7 @@ def test_pending_reports_that_cannot_be_read_are_named(tmp_path: Path, campaign:
     shard.mkdir(parents=True)
     (shard.parent / DOCUMENT).write_text(campaign.to_json())
     pq.write_table(rows(campaign, ANSWERS), shard / "0.parquet")
+    assert frames.is_archive(tmp_path)
     check_once(frames.tally_reports(tmp_path), campaign)
     (tmp_path / "_pending.db").write_bytes(b"no database")
     with pytest.raises(InvalidArgumentError, match=r"_pending\.db must be readable, or not exist"):

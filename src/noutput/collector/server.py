@@ -168,11 +168,13 @@ def running(options: Options) -> Iterator[Running]:
     """
     _need_all()
     store = open_store(options.database)
+    archive = None
     try:
+        archive = None if options.archive is None else open_archive(options.archive)
         token = _prepare(store, options)
         if token is None:
             raise InvalidArgumentError("database", "be new", options.database)
-        app = _app(store, options)
+        app = _app(store, options, archive)
         server = _server(app, options)
         with _listen(options.host, options.port) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -184,7 +186,7 @@ def running(options: Options) -> Iterator[Running]:
                 server.should_exit = True
                 thread.join()
     finally:
-        store.close()
+        _close(store, archive)
 
 
 @contextmanager
@@ -214,7 +216,7 @@ def _need_all() -> None:
         need(package, "collector")
 
 
-def _app(store: Store, options: Options, archive: Archive | None = None) -> Guard:
+def _app(store: Store, options: Options, archive: Archive | None) -> Guard:
     from noutput.collector.app import create_app
 
     return create_app(store, clock=options.clock, limits=options.limits, archive=archive)

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from noutput import _checks
-from noutput.campaign.archive import COLUMNS, DOCUMENT, PENDING, campaign_folder, fingerprint_of
+from noutput.campaign.archive import (
+    COLUMNS,
+    DOCUMENT,
+    ID,
+    PENDING,
+    campaign_folder,
+    fingerprint_of,
+    shard_folder,
+)
 from noutput.campaign.campaign import Campaign
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import spark
 from noutput.frames.engines.spark_session import borrow_session
-from noutput.frames.packages import duckdb, pa, pq
+from noutput.frames.packages import duckdb, pa, pc, pq
 from noutput.frames.storage import is_local, parquet_files
 
 __all__ = ["ENGINES", "archived_campaigns", "is_archive", "opened", "pending_reports"]
@@ -52,7 +60,7 @@ def opened(
     groups = _file_groups(Path(source), found)
     files = [file for group in groups for file in group]
     if engine == "arrow":
-        yield found, map(_read, groups)
+        yield found, map(_read_shard if is_archive(source) else _read, groups)
     elif engine == "duckdb":
         with duckdb.connect() as connection:
             yield found, [connection.read_parquet(files, hive_partitioning=False)]
@@ -126,12 +134,27 @@ def _read(files: list[str]) -> pa.Table:
     tables = []
     for file in files:
         with pq.ParquetFile(file, read_dictionary=_TEXTS) as source:
-            _checks_columns(file, source.schema_arrow)
+            _check_columns(file, source.schema_arrow)
             tables.append(source.read(columns=list(COLUMNS)))
     return pa.concat_tables(tables)
 
 
-def _checks_columns(file: str, schema: pa.Schema) -> None:
+def _read_shard(files: list[str]) -> pa.Table:
+    """Return what `_read` does, of files that must hold the ids of one shard and no others."""
+    table = _read(files)
+    folder = Path(files[0]).parent
+    kind = table.schema.field(ID).type
+    firsts = set()
+    if pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):  # others are refused later
+        found = pc.unique(pc.binary_slice(table[ID], 0, 1)).to_pylist()
+        firsts = {shard_folder(first[0] >> 4) for first in found if first}
+    if firsts - {folder.name}:
+        rule = f"hold the ids of {folder.name} alone"
+        raise InvalidArgumentError(f"folder {str(folder)!r}", rule, sorted(firsts))
+    return table
+
+
+def _check_columns(file: str, schema: pa.Schema) -> None:
     missing = [name for name in COLUMNS if name not in schema.names]
     if missing:
         rule = f"have the columns {', '.join(COLUMNS)}"

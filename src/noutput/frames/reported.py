@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -203,19 +204,26 @@ class _Counted(NamedTuple):
     split: int
 
 
-def _total(campaign: Campaign, parts: Iterable[list[_Counted]]) -> ReportCounts:
-    """Add up parts that have no id in common."""
+def _total(campaign: Campaign, parts: Iterable[_Part]) -> ReportCounts:
+    """Add up parts that have no id in common; refuse them where a row does not belong."""
     counts = {
         question.name: [0] * table.n_outputs
         for question, table in zip(campaign.questions, campaign.tables, strict=True)
     }
     names = list(counts)
     rows = conflicting = 0
-    for counted in (each for part in parts for each in part):
-        place, output = divmod(counted.code, _PLACES)
-        counts[names[place]][output] += counted.ids
-        rows += counted.rows
-        conflicting += counted.split
+    refused: Counter[int] = Counter()
+    for part in parts:
+        refused.update(part.refused)
+        for counted in part.answers:
+            place, output = divmod(counted.code, _PLACES)
+            counts[names[place]][output] += counted.ids
+            rows += counted.rows
+            conflicting += counted.split
+    if refused:
+        texts = [f"{refused[key]:,} {why}" for key, why in _REASONS.items() if refused[key]]
+        rule = f"all be of the campaign {campaign.id!r} ({campaign.fingerprint[:12]})"
+        raise InvalidArgumentError("reports", rule, ", ".join(texts))
     tallies = {
         name: Tally(table.fingerprint, tuple(counts[name]))
         for name, table in zip(names, campaign.tables, strict=True)
@@ -223,8 +231,15 @@ def _total(campaign: Campaign, parts: Iterable[list[_Counted]]) -> ReportCounts:
     return ReportCounts(campaign, tallies, rows, conflicting)
 
 
-def _count(frame: object, campaign: Campaign) -> list[_Counted]:
-    """Return the answers of a frame, each id once; refuse it where a row does not belong."""
+class _Part(NamedTuple):
+    """The answers of a frame, and how many rows of it are refused, by reason."""
+
+    answers: list[_Counted]
+    refused: dict[int, int]
+
+
+def _count(frame: object, campaign: Campaign) -> _Part:
+    """Count a frame, each id once."""
     prepared = _prepare(open_frame(frame), campaign)
     coded = prepared.frame.select(ID, _code(prepared, campaign).alias(_CODE))
     code = nw.col(_CODE)
@@ -237,13 +252,10 @@ def _count(frame: object, campaign: Campaign) -> list[_Counted]:
         nw.len().alias(_IDS), nw.col(_ROWS).sum(), nw.col(_SPLIT).sum()
     )  # fmt: skip
     result = [_Counted(*map(int, row)) for row in _rows(found, _LOW, _IDS, _ROWS, _SPLIT)]
-    if any(counted.code < 0 for counted in result):
-        refused = coded.filter(code < 0).group_by(_CODE).agg(nw.len().alias(_ROWS))
-        numbers = {int(key): int(size) for key, size in _rows(refused, _CODE, _ROWS)}
-        texts = [f"{numbers[key]:,} {why}" for key, why in _REASONS.items() if key in numbers]
-        rule = f"all be of the campaign {campaign.id!r} ({campaign.fingerprint[:12]})"
-        raise InvalidArgumentError("reports", rule, ", ".join(texts))
-    return result
+    if all(counted.code >= 0 for counted in result):
+        return _Part(result, {})
+    refused = coded.filter(code < 0).group_by(_CODE).agg(nw.len().alias(_ROWS))
+    return _Part([], {int(key): int(size) for key, size in _rows(refused, _CODE, _ROWS)})
 
 
 def _rows(frame: Any, *columns: str) -> Iterator[tuple[Any, ...]]:
