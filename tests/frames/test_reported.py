@@ -175,7 +175,7 @@ def test_engines_are_checked(
         frames.tally_reports(tmp_path, campaign, **options)
 
 
-def test_addresses_are_for_spark(campaign: Campaign) -> None:
+def test_addresses_are_for_clusters(campaign: Campaign) -> None:
     with pytest.raises(InvalidArgumentError, match="be 'spark', with a campaign, where the source"):
         frames.tally_reports("s3a://bucket/reports", campaign)
 
