@@ -16,6 +16,7 @@ from noutput.campaign import Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE, encode_report
 from noutput.collector.app import create_app
+from noutput.collector.archive.archive import Archive
 from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
@@ -81,10 +82,13 @@ def problem(response: httpx.Response) -> tuple[int, str]:
 
 
 @contextmanager
-def start_service(store: Store, limits: Limits | None = None) -> Iterator[Service]:
+def start_service(
+    store: Store, limits: Limits | None = None, archive: Archive | None = None
+) -> Iterator[Service]:
     clock = Clock()
     token = first_admin_token(store, clock())
-    app = create_app(store, clock=clock, limits=limits or UNLIMITED)
+    limits = limits or UNLIMITED
+    app = create_app(store, clock=clock, limits=limits, archive=archive)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from noutput import frames
 from noutput.campaign import Campaign, Report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.report import new_id
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
+from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
 from noutput.collector.store import open_store
 from tests.campaign.examples import survey_campaign
@@ -129,13 +131,32 @@ class Sender(threading.Thread):
         raise TimeoutError("no acknowledgement within 90 seconds")
 
 
+# Files of the archive are written and put together all the time, so that kills hit that, too.
+ARCHIVING = """
+from noutput.collector.ingest import archiving
+archiving._LOOK_SECONDS, archiving._FLUSH_SECONDS, archiving.LEAST = 0.02, 0.0, 100
+def compact(self, look=archiving.Archiver.look):
+    look(self)
+    for fingerprint in self._archive.sizes():
+        self._archive.compact(fingerprint)
+archiving.Archiver.look = compact
+"""
+
+
 def run_with_kills(
-    database: str, document: Path, campaign: Campaign, postgresql: PostgresqlServer | None
+    database: str,
+    document: Path,
+    campaign: Campaign,
+    postgresql: PostgresqlServer | None,
+    archive: Path | None = None,
 ) -> None:
     """One collector on SQLite; two that share PostgreSQL, which crashes once itself."""
+    options = () if archive is None else ("--archive", str(archive))
+    prelude = MERGING if archive is None else MERGING + ARCHIVING
     ports = [free_port() for _ in range(1 if postgresql is None else 2)]
     servers = [
-        launch(database, "--campaign", str(document), port=port, prelude=MERGING) for port in ports
+        launch(database, "--campaign", str(document), *options, port=port, prelude=prelude)
+        for port in ports
     ]
     kills = Kills()
     senders = [Sender(campaign, ports, seed, kills) for seed in range(CLIENTS)]
@@ -151,7 +172,7 @@ def run_with_kills(
             if postgresql is not None and number == KILLS // 2:
                 postgresql.down("immediate")  # a crash: the log is replayed at the start
                 postgresql.up()
-            servers[place] = launch(database, port=ports[place], prelude=MERGING)
+            servers[place] = launch(database, *options, port=ports[place], prelude=prelude)
         for sender in senders:
             sender.join(120)
     finally:
@@ -161,10 +182,24 @@ def run_with_kills(
         assert sender.failure is None, sender.failure
         assert not sender.is_alive()
     assert sum(sender.retries for sender in senders) > 0
-    check_counts(database, campaign, senders)
+    wanted = check_counts(database, campaign, senders)
+    if archive is not None:
+        check_archive(archive, campaign, wanted)
 
 
-def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> None:
+def check_archive(folder: Path, campaign: Campaign, wanted: dict[int, int]) -> None:
+    """Acknowledged = archived, where the last collector left what it had not written yet."""
+    archive = open_archive(folder)
+    assert set(archive.sizes()) <= {campaign.fingerprint}
+    archive.flush()
+    archive.close()
+    found = frames.tally_reports(folder)
+    assert list(found.tallies.values()) == CellLayout(campaign).tallies(wanted)
+    assert found.conflicting == 0
+    assert found.rows > REPORTS  # some were sent again
+
+
+def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> dict[int, int]:
     """Acknowledged = counted, in every cell and id by id."""
     layout = CellLayout(campaign)
     wanted: dict[int, int] = {}
@@ -186,6 +221,7 @@ def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> No
         store.close()
     assert len(kept) == 16 * REPORTS
     assert {kept[start : start + 16] for start in range(0, len(kept), 16)} == ids
+    return wanted
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +230,13 @@ def campaign() -> Campaign:
     return survey_campaign("commute")
 
 
-def test_sqlite_counts_exactly_what_it_acknowledged(tmp_path: Path, campaign: Campaign) -> None:
+def test_sqlite_and_archive_have_exactly_what_was_acknowledged(
+    tmp_path: Path, campaign: Campaign
+) -> None:
     document = tmp_path / "commute.json"
     document.write_text(campaign.to_json())
-    run_with_kills(str(tmp_path / "reports.db"), document, campaign, None)
+    database, archive = str(tmp_path / "reports.db"), tmp_path / "archive"
+    run_with_kills(database, document, campaign, None, archive)
 
 
 def test_postgresql_counts_exactly_what_it_acknowledged(

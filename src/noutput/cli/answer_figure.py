@@ -1,4 +1,4 @@
-"""Shares of answers as a figure: one panel per column."""
+"""Shares of answers, or of the bins of a number, as a figure: one panel per question."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from noutput.estimate.summary import AnswerSummary
+    from noutput.estimate.summary import AnswerSummary, Summary
 
 __all__ = ["draw_answers"]
 
 
-def draw_answers(found: Mapping[str, AnswerSummary], path: Path) -> None:
-    """Draw every answer's share and its interval, one panel per column."""
+def draw_answers(found: Mapping[str, AnswerSummary | Summary], path: Path) -> None:
+    """Draw every answer's share and its interval, one panel per question."""
     heights = [1.3 + 0.32 * len(summary.bars) for summary in found.values()]
     figure = new_figure(7.0, sum(heights))
     panels = figure.subplots(len(found), 1, squeeze=False, height_ratios=heights)[:, 0]

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
+from noutput.cli.estimate_reports import Wanted, estimate_reports
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import draw_bars, encodable
 from noutput.cli.targets import PLOT_ENDINGS, check_target
@@ -28,7 +29,12 @@ __all__ = ["command"]
 @click.argument("source")
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME",
-    help="Column to estimate; repeat for more [default: all that were privatized].",
+    help="Column or question to estimate; repeat for more [default: all].",
+)  # fmt: skip
+@click.option(
+    "--campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="Campaign document, where SOURCE holds the reports of a campaign; an archive of one "
+    "campaign needs none.",
 )  # fmt: skip
 @click.option(
     "--method", type=click.Choice(METHODS), default=DEFAULT_METHOD, show_default=True,
@@ -51,6 +57,7 @@ __all__ = ["command"]
 def command(
     source: str,
     columns: tuple[str, ...],
+    campaign: Path | None,
     method: str,
     bins: int,
     level: float,
@@ -63,7 +70,9 @@ def command(
 
     Of answers: their shares, the mean score and the quartiles. SOURCE is a file or folder that
     `noutput privatize` made; the mechanism and the question are stored in it or beside it, so
-    standard input (-) is not read.
+    standard input (-) is not read. SOURCE may also be the archive of a collector (`noutput serve
+    --archive`), or other Parquet with the columns campaign, question, output and id: then every
+    id is counted once.
     """
     from noutput import frames
     from noutput.errors import InvalidArgumentError
@@ -73,6 +82,11 @@ def command(
     if source == "-":
         rule = "be a file or a folder (standard input is not read: the recipe of the reports lies "
         raise InvalidArgumentError("source", rule + "in or beside a file)", source)
+    if campaign is not None or frames.is_archive(source):
+        numbers = {"method": method, "bins": bins}
+        wanted = Wanted(columns, level, numbers, plot_path, as_json)
+        estimate_reports(source, campaign, wanted, engine, master)
+        return
     with plain_failures(source):
         recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
         everyone = tallies

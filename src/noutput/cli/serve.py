@@ -43,6 +43,10 @@ __all__ = ["command"]
     "X-Forwarded-Proto the scheme; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--archive", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Keep every report as Parquet in this folder as well, for `noutput estimate` and Spark.",
+)  # fmt: skip
+@click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Form of the log lines on the standard error.",
 )  # fmt: skip
@@ -57,6 +61,7 @@ def command(
     client_reports: float,
     aggregators: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
+    archive: Path | None,
     log_format: str,
     new_admin_token: bool,
 ) -> None:
@@ -73,6 +78,7 @@ def command(
         port=port,
         campaigns=campaigns,
         trusted_proxies=trusted_proxies,
+        archive=archive,
         log_format=log_format,
         new_admin_token=new_admin_token,
         limits=Limits(

@@ -33,12 +33,20 @@ from noutput.collector.store.interface import Store, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from noutput.collector.archive.archive import Archive
+
 __all__ = ["create_app"]
 
 _FRAMEWORK = {404: "not-found", 405: "method-not-allowed"}
 
 
-def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | None = None) -> Guard:
+def create_app(
+    store: Store,
+    *,
+    clock: Clock = system_clock,
+    limits: Limits | None = None,
+    archive: Archive | None = None,
+) -> Guard:
     """Make a collector over a store.
 
     Parameters
@@ -48,13 +56,16 @@ def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | No
     clock : callable
         Says what time it is, for opening and closing times.
     limits : Limits, optional
+    archive : Archive, optional
+        From `open_archive`: reports are kept there as well; the caller closes it, too.
 
     Guarantees
     ----------
     Addresses, user agents and other headers of requests are neither stored nor logged. Of a
-    report, its id and one more in a count are kept.
+    report, its id and one more in a count are kept, and where there is an archive its question
+    and output.
     """
-    services = Services(store, clock, limits or Limits())
+    services = Services(store, clock, limits or Limits(), archive)
     return Guard(_framework_app(services), ReportsRoute(services), services)
 
 
@@ -68,12 +79,16 @@ def _framework_app(services: Services) -> FastAPI:
         services.closer.start()
         services.merger.start()
         services.watcher.start()
+        if services.archiver is not None:
+            services.archiver.start()
         yield
         await services.watcher.stop()
         await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()
         await services.merger.stop()
+        if services.archiver is not None:
+            await services.archiver.stop()
 
     app = FastAPI(
         title="noutput collector", version=__version__, lifespan=lifespan,

@@ -77,6 +77,8 @@ class CellLayout:
     ... ))
     >>> layout.size, layout.cell("way", 1), layout.cell("way", 2), layout.cell("cost", 0)
     (4, 3, None, None)
+    >>> [found.tolist() for found in layout.answers(np.array([0, 3, 2], np.int32))]
+    [[0, 1, 1], [0, 1, 0]]
     >>> [tally.counts for tally in layout.tallies({0: 7, 3: 2})]
     [(7, 0), (0, 2)]
     """
@@ -107,6 +109,11 @@ class CellLayout:
             return None
         found = self._starts[places] + outputs
         return None if (found >= self._stops[places]).any() else found
+
+    def answers(self, cells: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the questions' places and the outputs of many cells: the inverse of `cells`."""
+        places = np.searchsorted(self._stops, cells, side="right").astype(np.int32)
+        return places, cells - self._starts[places]
 
     def tallies(self, counts: Mapping[int, int]) -> list[Tally]:
         """Return the counts of every question."""

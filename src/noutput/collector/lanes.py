@@ -214,6 +214,8 @@ class Lanes:
         Decoding large bodies of reports.
     merging : Lane
         Hiding the order of the ids that came last.
+    archiving : Lane
+        Writing files of the archive.
     """
 
     store: Lane = field(default_factory=lambda: Lane("calls of the database", 16, 240, 5.0))
@@ -222,3 +224,4 @@ class Lanes:
     pages: Lane = field(default_factory=lambda: Lane("pages", 1, 32, 30.0))
     bodies: Lane = field(default_factory=lambda: Lane("large bodies", 1, 15, 10.0))
     merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 5.0))
+    archiving: Lane = field(default_factory=lambda: Lane("writing of files", 1, 0, 60.0))

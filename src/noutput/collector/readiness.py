@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from noutput.collector.store.interface import Store, UnavailableError
+from noutput.collector.store.interface import ReportSink, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class Readiness:
 
     Parameters
     ----------
-    store : Store
+    store : ReportSink
     writer : Writer
     clock : callable
         Seconds that never go back.
@@ -57,7 +57,7 @@ class Readiness:
 
     def __init__(
         self,
-        store: Store,
+        store: ReportSink,
         writer: Writer,
         clock: Callable[[], float] = time.monotonic,
         patience: float = 0.8,

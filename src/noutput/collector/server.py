@@ -16,6 +16,7 @@ from noutput import _checks
 from noutput._extras import need
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector.archive.archive import Archive, open_archive
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import first_admin_token, new_token
@@ -64,6 +65,8 @@ class Options:
         ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
+    archive : Path, optional
+        A folder in which reports are kept as Parquet as well.
     log_format : "text" or "json"
         Of the lines on the standard error.
     limits : Limits
@@ -77,6 +80,7 @@ class Options:
     campaigns: tuple[Path, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
+    archive: Path | None = None
     log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
     clock: Clock = system_clock
@@ -103,12 +107,14 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     start_logging(options.log_format)
     sys.setswitchinterval(_SWITCH_SECONDS)
     store = open_store(options.database)
+    archive = None
     try:
+        archive = None if options.archive is None else open_archive(options.archive)
         check_at_start(store)
         token = _prepare(store, options)
         if token is not None:
             say(f"Admin token, shown only now: {token}")
-        server = _server(_app(store, options), options)
+        server = _server(_app(store, options, archive), options)
         with _listen(options.host, options.port) as listener:
             say(f"Collecting at {_address(options.host, listener)}")
             gc.collect()
@@ -116,9 +122,15 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
             gc.set_threshold(*_COLLECT_AFTER)
             with _signals_end(server):
                 server.run(sockets=[listener])
-                store.close()
+                _close(store, archive)  # a signal ends the process at the end of the block
     finally:
-        store.close()
+        _close(store, archive)
+
+
+def _close(store: Store, archive: Archive | None) -> None:
+    store.close()
+    if archive is not None:
+        archive.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +163,13 @@ def running(options: Options) -> Iterator[Running]:
     """
     _need_all()
     store = open_store(options.database)
+    archive = None
     try:
+        archive = None if options.archive is None else open_archive(options.archive)
         token = _prepare(store, options)
         if token is None:
             raise InvalidArgumentError("database", "be new", options.database)
-        app = _app(store, options)
+        app = _app(store, options, archive)
         server = _server(app, options)
         with _listen(options.host, options.port) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -167,7 +181,7 @@ def running(options: Options) -> Iterator[Running]:
                 server.should_exit = True
                 thread.join()
     finally:
-        store.close()
+        _close(store, archive)
 
 
 @contextmanager
@@ -197,10 +211,10 @@ def _need_all() -> None:
         need(package, "collector")
 
 
-def _app(store: Store, options: Options) -> Guard:
+def _app(store: Store, options: Options, archive: Archive | None) -> Guard:
     from noutput.collector.app import create_app
 
-    return create_app(store, clock=options.clock, limits=options.limits)
+    return create_app(store, clock=options.clock, limits=options.limits, archive=archive)
 
 
 def _server(app: Guard, options: Options) -> uvicorn.Server:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from noutput.collector.archive.archive import Archive, sink
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimates import Estimates
 from noutput.collector.http.auth import RecentTokens
 from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
+from noutput.collector.ingest.archiving import Archiver
 from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
 from noutput.collector.ingest.merging import Merger
@@ -39,11 +41,14 @@ class Services:
     store : Store
     clock : Clock
     limits : Limits
+    archive : Archive, optional
+        Where reports are kept as well.
     """
 
     store: Store
     clock: Clock = system_clock
     limits: Limits = field(default_factory=Limits)
+    archive: Archive | None = None
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
     renderings: Renderings = field(default_factory=Renderings)
@@ -57,6 +62,7 @@ class Services:
     closer: Closer = field(init=False)
     merger: Merger = field(init=False)
     watcher: Watcher = field(init=False)
+    archiver: Archiver | None = field(init=False)
     readiness: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +71,8 @@ class Services:
         put(self, "limiter", RateLimiter(limits.requests_per_second, limits.burst))
         put(self, "quotas", Quotas(limits, self.metrics))
         put(self, "directory", Directory(self.store))
-        put(self, "writer", Writer(self.store, self.metrics, limits.queued_reports))
+        counting = sink(self.store, self.archive)
+        put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
         recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
@@ -74,7 +81,13 @@ class Services:
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
         watched = (self.store, self.directory, self.clock, self.metrics, self.quotas)
         put(self, "watcher", Watcher(*watched, self.lanes.store))
-        put(self, "readiness", Readiness(self.store, self.writer))
+        put(self, "archiver", self._archiver())
+        put(self, "readiness", Readiness(counting, self.writer))
+
+    def _archiver(self) -> Archiver | None:
+        if self.archive is None:
+            return None
+        return Archiver(self.archive, self.directory, self.metrics, self.lanes.archiving)
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.

@@ -16,15 +16,19 @@ libraries is imported before a frame of its kind is used.
 
 from __future__ import annotations
 
+from noutput.frames.archived import is_archive
 from noutput.frames.counting import tally
 from noutput.frames.engines.spark_session import spark_session
 from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
 from noutput.frames.privatizing import privatize
 from noutput.frames.recipe import Recipe
+from noutput.frames.reported import ReportCounts, tally_reports
 from noutput.frames.reports import report_name
 
 __all__ = [
     "Recipe",
+    "ReportCounts",
+    "is_archive",
     "privatize",
     "privatize_files",
     "read_counts",
@@ -33,4 +37,5 @@ __all__ = [
     "spark_session",
     "tally",
     "tally_files",
+    "tally_reports",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     import pyspark
     from pyspark import sql as spark_sql
+    from pyspark.sql import functions as spark_functions
     from pyspark.sql import types as spark_types
 else:
     duckdb = LazyModule("duckdb", "duckdb")
@@ -29,8 +30,10 @@ else:
     pq = LazyModule("pyarrow.parquet", "frames")
     pyspark = LazyModule("pyspark", "spark")
     spark_sql = LazyModule("pyspark.sql", "spark")
+    spark_functions = LazyModule("pyspark.sql.functions", "spark")
     spark_types = LazyModule("pyspark.sql.types", "spark")
 
 __all__ = [
-    "duckdb", "nw", "pa", "pa_csv", "pc", "pd", "pl", "pq", "pyspark", "spark_sql", "spark_types",
+    "duckdb", "nw", "pa", "pa_csv", "pc", "pd", "pl", "pq", "pyspark", "spark_functions",
+    "spark_sql", "spark_types",
 ]  # fmt: skip

@@ -34,7 +34,7 @@ class ReportsRoute:
     ----------
     The answer 200 is sent after the reports are counted durably. A body is counted as a whole
     or refused as a whole. Nothing of a request is kept but its reports' ids and the counts, and
-    nothing is logged.
+    where there is an archive the reports themselves; nothing is logged.
     """
 
     def __init__(self, services: Services) -> None:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias
 
 from noutput.collector.lanes import BusyError
-from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
+from noutput.collector.store.interface import Outcome, ReportSink, Submission, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ class Writer:
 
     Parameters
     ----------
-    store : Store
+    store : ReportSink
     metrics : Metrics
     limit : int
         How many reports may wait at once.
@@ -60,7 +60,7 @@ class Writer:
 
     def __init__(
         self,
-        store: Store,
+        store: ReportSink,
         metrics: Metrics,
         limit: int,
         seconds: float = 5.0,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from noutput.collector.store.seal import Seal
 
 __all__ = [
-    "CampaignRow", "ConflictError", "DamagedError", "Milestone", "Outcome", "Snapshot", "Store",
-    "Submission", "TokenRow", "UnavailableError",
+    "CampaignRow", "ConflictError", "DamagedError", "Milestone", "Outcome", "ReportSink",
+    "Snapshot", "Store", "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
 
 
@@ -168,6 +168,19 @@ class TokenRow:
     expires: str | None = None
     last_used: str | None = None
     parent: str | None = None
+
+
+class ReportSink(Protocol):
+    """The part of a `Store` that counting needs."""
+
+    def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Count reports; None where the campaign is gone or closed."""
+
+    def probe(self, size: int = 0) -> None:
+        """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
+
+    def problems(self) -> tuple[str, ...]:
+        """Return what was found to be damaged or lost since the store was opened."""
 
 
 class Store(Protocol):

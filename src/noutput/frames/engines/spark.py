@@ -18,7 +18,7 @@ from noutput.frames.storage import check_file, is_csv, is_local, parquet_files
 from noutput.frames.values import Place
 from noutput.questions import Answers, Question
 
-__all__ = ["privatize", "read", "write"]
+__all__ = ["privatize", "read", "read_parquet", "write"]
 
 _Task: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
@@ -64,7 +64,11 @@ def read(
         return _read_csv(session, _address(source), columns, texts)
     if not is_local(source):
         return session.read.parquet(source)
-    files = parquet_files(Path(source), [*columns, *texts])
+    return read_parquet(session, parquet_files(Path(source), [*columns, *texts]))
+
+
+def read_parquet(session: spark_sql.SparkSession, files: Sequence[str]) -> spark_sql.DataFrame:
+    """Return what Spark reads from local Parquet files."""
     return session.read.parquet(*map(_address, files))
 
 
