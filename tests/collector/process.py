@@ -40,7 +40,7 @@ def launch(database: str, *options: str, port: int = 0, prelude: str = "") -> Ru
     """Start a collector, after the statements of `prelude`, and wait until it listens."""
     process = subprocess.Popen(
         [sys.executable, "-c", prelude + _SERVE, "--database", database, "--port", str(port),
-         "--rate", "0", *options],
+         "--rate", "0", "--step", "1", "--step-share", "0", *options],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     assert process.stdout is not None

@@ -19,6 +19,7 @@ from noutput.collector.app import create_app
 from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
+from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store
 
 JSON = {"Content-Type": "application/json"}
@@ -55,7 +56,13 @@ class Service:
 
     def send(self, body: bytes, media: str, name: str = "commute") -> httpx.Response:
         path = f"/campaigns/{name}/reports"
-        return self.call("POST", path, content=body, headers={"Content-Type": media})
+        answer = self.call("POST", path, content=body, headers={"Content-Type": media})
+        self.publish()
+        return answer
+
+    def publish(self) -> None:
+        """Publish what is due, as the background does every second."""
+        self.app.services.recorder.look()
 
     def report(self, report: Report) -> httpx.Response:
         return self.send(encode_report(report), REPORT_TYPE)
@@ -79,11 +86,18 @@ def problem(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, name
 
 
+AT_ONCE = Steps(1, 0.0)  # everything is published as soon as it is counted
+
+
 @contextmanager
-def start_service(store: Store, limits: Limits | None = None) -> Iterator[Service]:
+def start_service(
+    store: Store, limits: Limits | None = None, steps: Steps = AT_ONCE
+) -> Iterator[Service]:
     clock = Clock()
     token = first_admin_token(store, clock())
-    app = create_app(store, clock=clock, limits=limits or Limits(requests_per_second=0))
+    app = create_app(
+        store, clock=clock, limits=limits or Limits(requests_per_second=0), steps=steps
+    )
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

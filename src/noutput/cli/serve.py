@@ -29,6 +29,14 @@ __all__ = ["command"]
     help="Requests that one client may send at once.",
 )  # fmt: skip
 @click.option(
+    "--step", type=click.IntRange(1), default=500, show_default=True,
+    help="Fewest new reports on a question before what is published about it changes.",
+)  # fmt: skip
+@click.option(
+    "--step-share", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+    help="The same as a share of the reports that are published already.",
+)  # fmt: skip
+@click.option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
     help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
     "X-Forwarded-Proto the scheme; may be repeated.",
@@ -45,6 +53,8 @@ def command(
     campaigns: tuple[Path, ...],
     rate: float,
     burst: int,
+    step: int,
+    step_share: float,
     trusted_proxies: tuple[str, ...],
     log_format: str,
     new_admin_token: bool,
@@ -55,6 +65,7 @@ def command(
     """
     from noutput.collector.http.limits import Limits
     from noutput.collector.server import Options, run
+    from noutput.collector.steps import Steps
 
     options = Options(
         database=database,
@@ -65,5 +76,6 @@ def command(
         log_format=log_format,
         new_admin_token=new_admin_token,
         limits=Limits(requests_per_second=rate, burst=burst),
+        steps=Steps(step, step_share),
     )
     run(options, click.echo)

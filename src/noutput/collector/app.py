@@ -28,6 +28,7 @@ from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.reports import ReportsRoute
 from noutput.collector.services import Services
+from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ __all__ = ["create_app"]
 _FRAMEWORK = {404: "not-found", 405: "method-not-allowed"}
 
 
-def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | None = None) -> Guard:
+def create_app(
+    store: Store,
+    *,
+    clock: Clock = system_clock,
+    limits: Limits | None = None,
+    steps: Steps | None = None,
+) -> Guard:
     """Make a collector over a store.
 
     Parameters
@@ -48,13 +55,15 @@ def create_app(store: Store, *, clock: Clock = system_clock, limits: Limits | No
     clock : callable
         Says what time it is, for opening and closing times.
     limits : Limits, optional
+    steps : Steps, optional
+        When counts are published.
 
     Guarantees
     ----------
     Addresses, user agents and other headers of requests are neither stored nor logged. Of a
     report, its id and one more in a count are kept.
     """
-    services = Services(store, clock, limits or Limits())
+    services = Services(store, clock, limits or Limits(), steps or Steps())
     return Guard(_framework_app(services), ReportsRoute(services), services)
 
 

@@ -19,6 +19,7 @@ from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
 from noutput.collector.readiness import Readiness
 from noutput.collector.rendered import Renderings
+from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -37,11 +38,14 @@ class Services:
     store : Store
     clock : Clock
     limits : Limits
+    steps : Steps
+        When counts are published.
     """
 
     store: Store
     clock: Clock = system_clock
     limits: Limits = field(default_factory=Limits)
+    steps: Steps = field(default_factory=Steps)
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
     renderings: Renderings = field(default_factory=Renderings)
@@ -63,8 +67,8 @@ class Services:
         put(self, "writer", Writer(self.store, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
-        recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
-        put(self, "recorder", recorder)
+        known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
+        put(self, "recorder", Recorder(*known, self.steps))
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
         put(self, "readiness", Readiness(self.store, self.writer))
