@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
 from noutput.collector.steps import Steps
-from noutput.collector.store.interface import Store
+from noutput.collector.store.interface import Store, UnavailableError
 
 JSON = {"Content-Type": "application/json"}
 
@@ -61,8 +61,9 @@ class Service:
         return answer
 
     def publish(self) -> None:
-        """Publish what is due, as the background does every second."""
-        self.app.services.recorder.look()
+        """Publish what is due, as the background does every second where it can."""
+        with suppress(UnavailableError):
+            self.app.services.recorder.look()
 
     def report(self, report: Report) -> httpx.Response:
         return self.send(encode_report(report), REPORT_TYPE)

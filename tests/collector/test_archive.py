@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from contextlib import closing
@@ -138,7 +139,7 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "sorted" in refused(ids_bin=ids[16:] + ids[:16])
     assert "sorted" in refused(ids_bin=ids[:16] * 20)
     assert "cells from 0 to 14" in refused(counts_json=counts.replace(b'"0"', b'"15"'))
-    assert "version" in refused(counts_json=counts.replace(b'"version": 2', b'"version": 3'))
+    assert "version" in refused(counts_json=counts.replace(b'"version": 3', b'"version": 4'))
     assert "entries" in refused(counts_json=None)
     assert "document" in refused(campaign_json=b"{")
     (tmp_path / "no.zip").write_bytes(b"no zip")
@@ -200,12 +201,19 @@ def test_the_checksum_of_an_export_names_one_content(
     assert not (tmp_path / "other.db").exists()
 
 
+def former(counts: bytes, version: int) -> bytes:
+    """Return the counts of an export as an earlier version wrote them."""
+    content = json.loads(counts)
+    del content["published"]
+    return json.dumps({**content, "version": version}).encode()
+
+
 def test_an_export_of_an_older_version_is_read_with_a_warning(
     export: tuple[Path, str], tmp_path: Path
 ) -> None:
     file, checksum = export
     parts = read_export(file)
-    parts["counts.json"] = parts["counts.json"].replace(b'"version": 2', b'"version": 1')
+    parts["counts.json"] = former(parts["counts.json"], 1)
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)

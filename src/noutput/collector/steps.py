@@ -37,6 +37,8 @@ class Steps:
     >>> steps = Steps()
     >>> steps.size(0), steps.size(5_000), steps.size(1_000_000)
     (500, 500, 100000)
+    >>> Steps(1, 0.1).size(30)
+    3
     >>> steps.is_due(1_000, 1_499, closed=False), steps.is_due(1_000, 1_500, closed=False)
     (False, True)
     """
@@ -51,7 +53,7 @@ class Steps:
 
     def size(self, published: int) -> int:
         """Return how many new reports the next step has at least."""
-        return max(self.least, math.ceil(self.share * published))
+        return max(self.least, math.ceil(round(self.share * published, 6)))
 
     def is_due(self, published: int, counted: int, *, closed: bool) -> bool:
         """Say whether the next step is complete.
