@@ -117,7 +117,8 @@ def test_two_processes_at_the_same_moment(
     one = Services(first, Clock(), steps=Steps(30, 0.0))
     two = Services(second, Clock(), steps=Steps(30, 0.0))
     key = add(one, campaign, 300, rng)
-    write = type(first)._write
+    kind: Any = type(first)
+    write = kind._write
 
     def slow(store: Any) -> Any:
         monkeypatch.undo()
@@ -126,7 +127,7 @@ def test_two_processes_at_the_same_moment(
         add(one, campaign, 60, rng)
         return write(store)
 
-    monkeypatch.setattr(type(first), "_write", slow)
+    monkeypatch.setattr(kind, "_write", slow)
     one.recorder.look()
     found = first.history(key)
     assert [(each.question, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]

@@ -139,7 +139,8 @@ class Estimates:
     most), before the counts are read again, and ever after where they are the same. All levels
     are computed together, and all who wait for the same answer wait for one computation; those who
     have an answer from before get that meanwhile. Whoever asks, and however often, sees what was
-    published last, and nothing else: `as_of` says when that was. What depends on neither bins nor page, such as the test for forgery, is computed once per question and counts.
+    published last, and nothing else; `as_of` says when that was. What depends on neither bins nor
+    page, such as the test for forgery, is computed once per question and counts.
     Called in one event loop.
     """
 
@@ -245,7 +246,8 @@ def _compute(
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
-        release, readers = releases.get(index), (None, None)
+        release = releases.get(index)
+        readers: tuple[Readers | None, Readers | None] = (None, None)
         if place in (None, index):
             known, reason = _known(mechanism, tally, each, bins)
             readers = _readers(mechanism, release)

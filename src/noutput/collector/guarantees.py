@@ -1,4 +1,4 @@
-"""What is promised to whom: the operator sees reports, everybody else what is published in steps."""
+"""What is promised to whom: the operator sees reports, everybody else steps of many reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def operator_sentence(epsilon: float) -> str:
     Examples
     --------
     >>> print(operator_sentence(1.0))
-    The operator of this collector sees reports, and learns at most epsilon 1 about one person ...
+    The operator of this collector sees reports, and learns at most epsilon 1 about one person, ...
     """
     return (
         f"The operator of this collector sees reports, and learns at most epsilon "

@@ -48,9 +48,7 @@ class Privacy:
     readers: Readers | None = None
 
 
-def privacy(
-    entry: KnownCampaign, place: int = 0, readers: Readers | None = None
-) -> Privacy:
+def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None) -> Privacy:
     """Return the promise of a campaign; the first call for a table may take a second.
 
     Parameters

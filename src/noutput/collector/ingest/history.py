@@ -12,7 +12,6 @@ from noutput.campaign.text import format_instant
 from noutput.collector.estimable import check_question
 from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
-from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store, UnavailableError
 from noutput.errors import DocumentError
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from noutput.collector.clock import Clock
     from noutput.collector.lanes import Lane
     from noutput.collector.metrics import Metrics
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import Directory, KnownCampaign
 
 __all__ = ["LEVEL", "Recorder"]

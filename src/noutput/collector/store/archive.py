@@ -265,7 +265,7 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) -> dict[str, Any]:
     source = document.parse(text)
-    version = source.get("version") if source.get("version") in versions else versions[-1]
+    version = next((each for each in versions if each == source.get("version")), versions[-1])
     keys = _NEW_KEYS if version == VERSION else _KEYS
     found = document.read(source, FORMAT, version, keys)
     parse_instant("created", found["created"])
