@@ -66,6 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def counted(server: Running, name: str) -> dict[str, int]:
+    server.settle()
     address = f"{server.url}/campaigns/{name}/estimates"
     with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
         found: dict[str, Any] = json.load(answer)

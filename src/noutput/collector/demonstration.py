@@ -14,6 +14,7 @@ import numpy as np
 from noutput.campaign import Campaign, Choice, Number, Scale, YesNo
 from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
+from noutput.collector.guarantees import Readers, worst_of
 from noutput.collector.http.limits import Limits
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
@@ -109,6 +110,14 @@ class Demonstration:
         row = self.collector.store.campaign(self.campaign.id)
         counts = {} if row is None else self.collector.store.counts(row.key)
         return CellLayout(self.campaign).tallies(counts)
+
+    def readers(self) -> Readers | None:
+        """Return what holds against everybody who sees only the dashboard."""
+        row = self.collector.store.campaign(self.campaign.id)
+        if row is None:
+            return None
+        found = self.collector.store.published(row.key).releases
+        return worst_of(self.campaign.tables, found, all_questions=self.campaign.ask == "all")
 
 
 def commuters(people: int, rng: np.random.Generator) -> Population:

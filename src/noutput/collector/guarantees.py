@@ -14,14 +14,13 @@ from noutput.amplification.result import round_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from noutput.amplification.published import Certified
     from noutput.collector.store.interface import Release
-    from noutput.mechanisms.answers import AnswerMechanism
-    from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["Readers", "operator_sentence", "readers_of", "worst_of"]
+__all__ = ["Readers", "operator_sentence", "planned", "readers_of", "worst_of"]
 
 _KEPT = 1024  # steps that are known; one takes milliseconds, and up to a second where it is small
-_CHANCE = {DELTA: "10⁻⁸ (1 in 100 million)"}
+_CHANCE = {DELTA: "10^-8 (1 in 100 million)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,7 @@ def operator_sentence(epsilon: float) -> str:
     )
 
 
-def readers_of(
-    mechanisms: Sequence[TableMechanism | AnswerMechanism], steps: Sequence[int]
-) -> Readers | None:
+def readers_of(mechanisms: Sequence[Certified], steps: Sequence[int]) -> Readers | None:
     """Return the guarantee of a person who is in a step of each of these tables.
 
     There is none where nothing below the sum of the losses of their reports is proven.
@@ -103,9 +100,7 @@ def readers_of(
 
 
 @lru_cache(maxsize=_KEPT)
-def _found(
-    mechanisms: tuple[TableMechanism | AnswerMechanism, ...], steps: tuple[int, ...]
-) -> Readers | None:
+def _found(mechanisms: tuple[Certified, ...], steps: tuple[int, ...]) -> Readers | None:
     local = math.fsum(each.privacy_loss() for each in mechanisms)
     if len(steps) > 1:
         epsilon = published_rounds(mechanisms, reports=steps, delta=DELTA).epsilon
@@ -115,7 +110,7 @@ def _found(
 
 
 def worst_of(
-    mechanisms: Sequence[TableMechanism | AnswerMechanism],
+    mechanisms: Sequence[Certified],
     releases: Sequence[Release],
     *,
     all_questions: bool,
@@ -131,13 +126,34 @@ def worst_of(
         Whether a person answers all questions, and not one.
     """
     tables = [mechanisms[each.question] for each in releases]
-    smallest = [each.smallest for each in releases]
+    return _weakest(tables, [each.smallest for each in releases], all_questions=all_questions)
+
+
+def planned(tables: Sequence[Certified], step: int, *, all_questions: bool) -> Readers | None:
+    """Return what will hold where every question is published in steps of so many reports.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> weak, strong = (no.design(epsilon, 16, "worst").mechanism for epsilon in (1.0, 2.0))
+    >>> found = planned([weak, strong], 500, all_questions=False)
+    >>> found == planned([strong], 500, all_questions=False)
+    True
+    >>> planned([weak, strong], 500, all_questions=True).epsilon > found.epsilon
+    True
+    """
+    return _weakest(tables, [step] * len(tables), all_questions=all_questions)
+
+
+def _weakest(
+    tables: Sequence[Certified], steps: Sequence[int], *, all_questions: bool
+) -> Readers | None:
+    """Return what holds for everybody: of all questions together, or of the worst one."""
     if all_questions:
-        return readers_of(tables, smallest)
-    pairs = zip(tables, smallest, strict=True)
-    found = [readers_of([table], [step]) for table, step in pairs]
+        return readers_of(tables, steps)
+    found = [readers_of([table], [step]) for table, step in zip(tables, steps, strict=True)]
     proven = [each for each in found if each is not None]
     if len(proven) < len(found) or not proven:
         return None
     weakest = max(proven, key=lambda each: each.epsilon)
-    return Readers(weakest.epsilon, weakest.delta, min(smallest))
+    return Readers(weakest.epsilon, weakest.delta, min(steps))
