@@ -23,7 +23,7 @@ class Steps:
         The fewest, 500 by default.
     share : float
         The fewest as a share of the reports that are published already, a tenth by default: so
-        steps grow with a campaign, and a billion reports are published in about 150 of them.
+        steps grow with a campaign, and a billion reports are published in about 140 of them.
 
     Notes
     -----
