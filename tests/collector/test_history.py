@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import delete
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.ingest import history
 from noutput.collector.services import Services
 from noutput.collector.steps import Steps
-from noutput.collector.store import open_store
+from noutput.collector.store import open_store, schema
 from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
 from tests.collector.service import Clock
@@ -242,3 +243,24 @@ def test_what_earlier_versions_published_stays_published(
         assert len(store.history(key)) == 3
         sizes = [(each.smallest, each.last) for each in store.published(key).releases]
         assert sizes == [(1, 100)] * 3
+
+
+def test_a_campaign_that_is_deleted_meanwhile(
+    database: str, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(database)) as store:
+        services = Services(store, Clock(), steps=Steps(30, 0.0))
+        key = add(services, campaign, 300, rng)
+        kind: Any = type(store)
+        publish = kind._publish
+
+        def late(self: Any, connection: Any, *rest: Any) -> None:
+            connection.execute(delete(schema.campaigns))
+            publish(self, connection, *rest)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "_publish", late)
+            services.recorder.look()
+        assert store.published(key) == Published({}, [])
+        assert store.delete(campaign.id)
+        assert store.release(key, [range(5)], Steps(1, 0.0), "", lambda *_: None) == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, astuple
+from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from noutput.collector.store import schema
 from noutput.collector.store.interface import Milestone, Published, Release
@@ -22,6 +24,11 @@ __all__ = ["SqlReleases"]
 
 _RELEASES = [schema.releases.c[name] for name in Release.__slots__]
 _MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
+_SHOW = (
+    update(schema.counts)
+    .where(schema.counts.c.campaign == bindparam("of"), schema.counts.c.cell == bindparam("at"))
+    .values(released=bindparam("number"))
+)
 
 
 class SqlReleases(ABC):
@@ -37,29 +44,38 @@ class SqlReleases(ABC):
     def _write(self) -> AbstractContextManager[Connection]:
         """Begin a transaction that writes, and commit it at the end of the block."""
 
+    @abstractmethod
+    def _lock_schema(self, connection: Connection) -> None:
+        """Let one process at a time do what depends on all rows of a table, until the commit."""
+
     def release(
         self, key: int, parts: Sequence[range], steps: Steps, now: str, follow: Followed
     ) -> list[Release]:
         """Publish what is due of a campaign; return what was published now."""
         with self._read(**self._snapshot_options) as connection:
-            if not self._due(connection, key, parts, steps):
+            if not self._due(connection, key, parts, steps, now):
                 return []
-        with self._write() as connection:
-            row = select(schema.campaigns.c.key).where(schema.campaigns.c.key == key)
-            connection.execute(row.with_for_update())  # nobody counts or publishes meanwhile
-            due = self._due(connection, key, parts, steps)
+        done: list[Release] = []
+        with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
+            self._lock_schema(connection)  # nobody else publishes meanwhile
+            due = self._due(connection, key, parts, steps, now)
             for release, counts in due:
-                self._publish(connection, key, parts[release.question], release, now)
+                self._publish(connection, key, counts, release)
                 figure = follow(release.question, counts)
                 if figure is not None:
                     place, reports = release.question, release.reports
                     self._add_history(connection, key, [Milestone(place, reports, now, *figure)])
-        return [release for release, _ in due]
+            done = [release for release, _ in due]
+        return done
 
     def _due(
-        self, connection: Connection, key: int, parts: Sequence[range], steps: Steps
+        self, connection: Connection, key: int, parts: Sequence[range], steps: Steps, now: str
     ) -> list[tuple[Release, dict[int, int]]]:
-        """Return what is due, with the counts of its cells; the time is not filled in."""
+        """Return what is due, with the counts of its cells.
+
+        The counts are read by one statement, so they are of one moment; and after it was seen that
+        the campaign is closed, so there are no more to come then.
+        """
         row = select(schema.campaigns.c.closed).where(schema.campaigns.c.key == key)
         found = connection.execute(row).first()
         if found is None:  # it was deleted meanwhile
@@ -77,19 +93,23 @@ class SqlReleases(ABC):
                 new = counted - published
                 number = 1 if last is None else last.number + 1
                 smallest = new if last is None else min(new, last.smallest)
-                due.append((Release(place, counted, "", number, smallest, new), mine))
+                due.append((Release(place, counted, now, number, smallest, new), mine))
         return due
 
     def _publish(
-        self, connection: Connection, key: int, cells: range, release: Release, now: str
+        self, connection: Connection, key: int, counts: dict[int, int], release: Release
     ) -> None:
-        table, kept = schema.counts, schema.releases
-        mine = (table.c.campaign == key, table.c.cell >= cells.start, table.c.cell < cells.stop)
-        connection.execute(update(table).where(*mine).values(released=table.c.reports))
-        values = {**asdict(release), "at": now}
-        known = (kept.c.campaign == key, kept.c.question == release.question)
-        if not connection.execute(update(kept).where(*known).values(values)).rowcount:
-            connection.execute(insert(kept).values(campaign=key, **values))
+        self._show_counts(connection, key, counts)
+        table, values = schema.releases, asdict(release)
+        known = (table.c.campaign == key, table.c.question == release.question)
+        if not connection.execute(update(table).where(*known).values(values)).rowcount:
+            connection.execute(insert(table).values(campaign=key, **values))
+
+    def _show_counts(self, connection: Connection, key: int, counts: dict[int, int]) -> None:
+        """Publish these counts; cells are locked in their order, as where reports are counted."""
+        rows = [{"of": key, "at": cell, "number": counts[cell]} for cell in sorted(counts)]
+        if rows:
+            connection.execute(_SHOW, rows)
 
     def published(self, key: int) -> Published:
         """Return what everybody may see of a campaign."""
@@ -112,15 +132,8 @@ class SqlReleases(ABC):
     def _restore_published(
         self, connection: Connection, key: int, published: Published, history: Sequence[Milestone]
     ) -> None:
-        table = schema.counts
-        for cell, number in published.counts.items():
-            mine = (table.c.campaign == key, table.c.cell == cell)
-            connection.execute(update(table).where(*mine).values(released=number))
-        names = Release.__slots__
-        rows = [
-            {"campaign": key, **dict(zip(names, astuple(each), strict=True))}
-            for each in published.releases
-        ]
+        self._show_counts(connection, key, published.counts)
+        rows = [{"campaign": key, **asdict(each)} for each in published.releases]
         if rows:
             connection.execute(insert(schema.releases), rows)
         self._add_history(connection, key, history)
