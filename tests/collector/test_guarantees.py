@@ -144,7 +144,7 @@ def test_a_guarantee_is_computed_once_per_step_and_beside_the_event_loop(
     moment = [1000.0]
     monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
     calls: list[str] = []
-    compute: Callable[..., Any] = guarantees.published_privacy
+    compute: Callable[..., Any] = no.published_privacy
 
     def count(*arguments: Any, **options: Any) -> Any:
         calls.append(threading.current_thread().name)

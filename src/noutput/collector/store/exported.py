@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from noutput.campaign.text import parse_instant
 from noutput.collector.store.interface import Published, Release
-from noutput.errors import DocumentError
+from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,10 @@ def _read_release(found: object) -> Release:
     if not isinstance(found, dict) or set(found) != set(Release.__slots__):
         raise DocumentError("releases", f"have the keys {sorted(Release.__slots__)}", found)
     at = found["at"]
-    parse_instant("at", at)
+    try:
+        parse_instant("at", at)
+    except InvalidArgumentError as error:
+        raise DocumentError("releases", f"have instants: {error.rule}", at) from None
     numbers = {name: value for name, value in found.items() if name != "at"}
     if not all(type(value) is int and value >= 0 for value in numbers.values()):
         raise DocumentError("releases", "have whole numbers, none negative", found)
