@@ -151,7 +151,10 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
         ({"counts": {"0": 1}, "releases": []}, "releases must add up to the published counts"),
         ({"counts": {}, "releases": 1}, "releases must be a list"),
         ({"counts": {"0": 1}, "releases": [{}]}, "releases must have the keys"),
-        ({"counts": {"0": 1}, "releases": [{**RELEASE, "at": "now"}]}, "releases must have instants"),
+        (
+            {"counts": {"0": 1}, "releases": [{**RELEASE, "at": "now"}]},
+            "releases must have instants",
+        ),
         ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": 2}]}, "releases must have steps"),
         ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": "1"}]}, "releases must have whole"),
     ):
