@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,12 @@ def test_nothing_is_said_where_nothing_is_proven(all_questions: bool) -> None:
 
 @contextmanager
 def serving(folder: Path, campaign: Campaign, steps: Steps) -> Iterator[Service]:
-    store = open_store(str(folder / "reports.db"))
-    with start_service(store, steps=steps) as service:
+    with (
+        closing(open_store(str(folder / "reports.db"))) as store,
+        start_service(store, steps=steps) as service,
+    ):
         service.create(campaign)
         yield service
-    store.close()
 
 
 def asking(ask: str) -> Campaign:
@@ -95,7 +96,7 @@ def test_a_page_has_two_sentences(
         moment[0] += 60.0
         text = " ".join(read(get(service, PAGE)).text.split())
         found = EstimatesModel.model_validate(service.call("GET", f"{PAGE}/estimates").json())
-        entry = service.app.services.directory.peek("commute")
+        entry = service.app.services.directory.find("commute")
         assert entry is not None
         releases = service.store.published(entry.key).releases
     promised = worst_of(entry.mechanisms, releases, all_questions=ask == "all")
