@@ -252,3 +252,19 @@ def test_the_first_reports_are_gathered(collectors: list[Service], moment: list[
     service.publish()
     moment[0] += 3_600.0
     assert service.call("GET", f"{page}/estimates").json()["reports"] == 50
+    assert "may be missing" not in service.call("GET", page, headers=HTML).text
+
+
+def test_the_last_reports_are_missing_where_they_would_hide_nobody(
+    collectors: list[Service], moment: list[float]
+) -> None:
+    service, *_ = collectors
+    reports = lognormal_reports(CAMPAIGNS[0], 650)
+    for part in (reports[:300], reports[300:600], reports[600:]):
+        fill(service, part)
+    service.call("POST", "/campaigns/commute/close", headers=service.admin)
+    service.publish()
+    moment[0] += 3_600.0
+    text = service.call("GET", "/campaigns/commute", headers=HTML).text
+    assert 'id="reports">600<' in text
+    assert "Fewer than 60 reports that came last may be missing" in text

@@ -213,7 +213,7 @@ def _known(
 ) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
     """Return the summaries of a question by level, or none and why."""
     if tally.total == 0:
-        return {}, "the first reports are being gathered"
+        return {}, "no report is published"
     if tally.total < _FEWEST:
         return {}, "there are fewer than two reports"
     try:
