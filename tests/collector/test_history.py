@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
@@ -20,7 +20,7 @@ from noutput.collector.store import open_store, schema
 from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
 from tests.collector.service import Clock
-from tests.collector.versions import set_back
+from tests.collector.versions import set_back, tables
 
 
 def add(services: Services, campaign: Campaign, count: int, rng: np.random.Generator) -> int:
@@ -264,3 +264,17 @@ def test_a_campaign_that_is_deleted_meanwhile(
         assert store.published(key) == Published({}, [])
         assert store.delete(campaign.id)
         assert store.release(key, [range(5)], Steps(1, 0.0), "", lambda *_: None) == []
+
+
+def test_a_document_that_is_no_longer_read_does_not_stop_an_upgrade(
+    database: str, campaign: Campaign, rng: np.random.Generator
+) -> None:
+    old = open_store(database)
+    key = add(Services(old, Clock()), campaign, 30, rng)
+    old.close()
+    set_back(database, 5)
+    with tables(database) as connection:
+        connection.execute(update(schema.campaigns).values(document="{}"))
+    with closing(open_store(database)) as store:
+        assert store.published(key).releases == []
+        assert store.published_totals() == {}
