@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +109,89 @@ def test_few_rounds_add_up() -> None:
     assert one.epsilon == pytest.approx(no.published_privacy(DUCHI, reports=10**5).epsilon)
     with pytest.raises(InvalidArgumentError, match=r"^reports must have from 1 to"):
         no.published_rounds(DUCHI, reports=[])
+
+
+def sequences(
+    rows: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    people: tuple[int, ...],
+    last_of_step: Callable[[tuple[int, ...], int], bool],
+) -> dict[tuple[tuple[int, int], ...], float]:
+    """Return the law of all published counts of a table with two outputs.
+
+    People report one after the other. Counts are published where `last_of_step` says so, which
+    sees what was published before, and how many reports came since.
+    """
+    found: dict[tuple[tuple[int, int], ...], float] = {}
+    for outputs in product((0, 1), repeat=len(people)):
+        chance = math.prod(
+            float(rows[person, output]) for person, output in zip(people, outputs, strict=True)
+        )
+        published: list[tuple[int, int]] = []
+        start = 0
+        for end in range(1, len(people) + 1):
+            before = tuple(ones for _, ones in published)
+            if last_of_step(before, end - start):
+                ones = sum(outputs[:end])
+                published.append((end - ones, ones))
+                start = end
+        key = tuple(published)
+        found[key] = found.get(key, 0.0) + chance
+    return found
+
+
+def divergence(laws: Sequence[dict[Any, float]], factor: float) -> float:
+    """Return the true delta of two laws."""
+    one, other = laws
+    return math.fsum(max(0.0, p - factor * other.get(key, 0.0)) for key, p in one.items())
+
+
+def pairs_of_steps(_: tuple[int, ...], new: int) -> bool:
+    """Publish after every two reports."""
+    return new == 2
+
+
+def adaptive_steps(before: tuple[int, ...], new: int) -> bool:
+    """Publish after two reports, or after three where the counts before were even."""
+    return new == (3 if before and before[-1] % 2 == 0 else 2)
+
+
+@pytest.mark.parametrize("last_of_step", [pairs_of_steps, adaptive_steps])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.6])
+def test_a_sequence_of_published_counts_reveals_what_its_steps_do(
+    last_of_step: Callable[[tuple[int, ...], int], bool], epsilon: float
+) -> None:
+    """Also where steps depend on what was published before. It is more than all reports do."""
+    rows, factor, size = DUCHI.table(), math.exp(epsilon), 5
+    bound = no.published_delta(DUCHI, reports=2, epsilon=epsilon).delta
+    together = no.published_delta(DUCHI, reports=size, epsilon=epsilon).delta
+    worst = 0.0
+    for others in product((0, 1), repeat=size - 1):
+        for place in range(size):
+            laws = [
+                sequences(rows, (*others[:place], own, *others[place:]), last_of_step)
+                for own in (0, 1)
+            ]
+            worst = max(worst, divergence(laws, factor), divergence(laws[::-1], factor))
+    assert worst <= bound * (1.0 + 1e-12)
+    assert worst > together  # who claims the guarantee of all reports claims too much
+
+
+def test_cumulative_counts_are_the_counts_of_the_steps() -> None:
+    """A person in the second of two steps: the divergence is exactly that of the step alone."""
+    rows = DUCHI.table()
+    for others in product((0, 1), repeat=3):
+        sequence, alone = (
+            [sequences(rows, (*before, own, others[2]), pairs_of_steps) for own in (0, 1)]
+            for before in (others[:2], ())
+        )
+        for factor in (1.0, 1.5, 2.5):
+            assert divergence(sequence, factor) == pytest.approx(divergence(alone, factor))
+
+
+def test_rounds_may_have_tables_of_their_own() -> None:
+    found = no.published_rounds([DUCHI, WEAK], reports=[10**4, 10**4])
+    parts = [no.published_privacy(each, reports=10**4, delta=5e-9) for each in (DUCHI, WEAK)]
+    assert found.epsilon == pytest.approx(sum(part.epsilon for part in parts))
+    assert found.rounds == tuple(parts)
+    with pytest.raises(InvalidArgumentError, match=r"^mechanism must have one table per round"):
+        no.published_rounds([DUCHI], reports=[10, 10])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,8 @@ from noutput.collector.archive.archive import Archive
 from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
-from noutput.collector.store.interface import Store
+from noutput.collector.steps import Steps
+from noutput.collector.store.interface import Store, UnavailableError
 
 UNLIMITED = Limits(requests_per_second=0, client_reports_per_hour=0)
 JSON = {"Content-Type": "application/json"}
@@ -57,7 +58,14 @@ class Service:
 
     def send(self, body: bytes, media: str, name: str = "commute") -> httpx.Response:
         path = f"/campaigns/{name}/reports"
-        return self.call("POST", path, content=body, headers={"Content-Type": media})
+        answer = self.call("POST", path, content=body, headers={"Content-Type": media})
+        self.publish()
+        return answer
+
+    def publish(self) -> None:
+        """Publish what is due, as the background does every second where it can."""
+        with suppress(UnavailableError):
+            self.app.services.recorder.look()
 
     def report(self, report: Report) -> httpx.Response:
         return self.send(encode_report(report), REPORT_TYPE)
@@ -81,14 +89,21 @@ def problem(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, name
 
 
+AT_ONCE = Steps(1, 0.0)  # everything is published as soon as it is counted
+
+
 @contextmanager
 def start_service(
-    store: Store, limits: Limits | None = None, archive: Archive | None = None
+    store: Store,
+    limits: Limits | None = None,
+    archive: Archive | None = None,
+    *,
+    steps: Steps = AT_ONCE,
 ) -> Iterator[Service]:
     clock = Clock()
     token = first_admin_token(store, clock())
     limits = limits or UNLIMITED
-    app = create_app(store, clock=clock, limits=limits, archive=archive)
+    app = create_app(store, clock=clock, limits=limits, steps=steps, archive=archive)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

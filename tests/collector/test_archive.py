@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from contextlib import closing
+from dataclasses import asdict
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +30,7 @@ from noutput.collector.store.archive import (
     import_campaign,
 )
 from noutput.collector.store.check import check_database
-from noutput.collector.store.interface import ConflictError, Outcome, Store, Submission
+from noutput.collector.store.interface import ConflictError, Outcome, Release, Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
 from tests.campaign.examples import survey_campaign
 from tests.collector.conftest import make_campaign
@@ -116,6 +118,9 @@ def test_an_export_does_not_tell_the_order_of_reports(tmp_path: Path, campaign: 
     assert parts == sorted(parts)
 
 
+RELEASE = asdict(Release(0, 1, NOW, 1, 1, 1))
+
+
 def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     store = open_store(str(tmp_path / "reports.db"))
     fill(store, campaign, 20)
@@ -138,7 +143,23 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "sorted" in refused(ids_bin=ids[16:] + ids[:16])
     assert "sorted" in refused(ids_bin=ids[:16] * 20)
     assert "cells from 0 to 14" in refused(counts_json=counts.replace(b'"0"', b'"15"'))
-    assert "version" in refused(counts_json=counts.replace(b'"version": 2', b'"version": 3'))
+    assert "version" in refused(counts_json=counts.replace(b'"version": 3', b'"version": 4'))
+    for shown, rule in (
+        ({}, "published must have the keys"),
+        ({"counts": [], "releases": []}, "published must be a JSON object"),
+        ({"counts": {"0": 3}, "releases": []}, "published must have no more reports than were"),
+        ({"counts": {"0": 1}, "releases": []}, "releases must add up to the published counts"),
+        ({"counts": {}, "releases": 1}, "releases must be a list"),
+        ({"counts": {"0": 1}, "releases": [{}]}, "releases must have the keys"),
+        (
+            {"counts": {"0": 1}, "releases": [{**RELEASE, "at": "now"}]},
+            "releases must have instants",
+        ),
+        ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": 2}]}, "releases must have steps"),
+        ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": "1"}]}, "releases must have whole"),
+    ):
+        changed = json.dumps({**json.loads(counts), "published": shown}).encode()
+        assert rule in refused(counts_json=changed)
     assert "entries" in refused(counts_json=None)
     assert "document" in refused(campaign_json=b"{")
     (tmp_path / "no.zip").write_bytes(b"no zip")
@@ -200,12 +221,19 @@ def test_the_checksum_of_an_export_names_one_content(
     assert not (tmp_path / "other.db").exists()
 
 
+def former(counts: bytes, version: int) -> bytes:
+    """Return the counts of an export as an earlier version wrote them."""
+    content = json.loads(counts)
+    del content["published"]
+    return json.dumps({**content, "version": version}).encode()
+
+
 def test_an_export_of_an_older_version_is_read_with_a_warning(
     export: tuple[Path, str], tmp_path: Path
 ) -> None:
     file, checksum = export
     parts = read_export(file)
-    parts["counts.json"] = parts["counts.json"].replace(b'"version": 2', b'"version": 1')
+    parts["counts.json"] = former(parts["counts.json"], 1)
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
@@ -216,6 +244,19 @@ def test_an_export_of_an_older_version_is_read_with_a_warning(
     assert done.exit_code == 0
     assert "has no checksums: nothing shows whether it was altered" in done.stderr
     assert "with 40 reports" in done.stdout
+
+
+def test_an_export_that_says_nothing_was_published_report_by_report(
+    export: tuple[Path, str], tmp_path: Path
+) -> None:
+    file, _ = export
+    parts = read_export(file)
+    write_export(file, {**parts, "counts.json": former(parts["counts.json"], 2)})
+    with closing(open_store(str(tmp_path / "other.db"))) as store:
+        row = import_campaign(store, file)
+        shown = store.published(row.key)
+        assert shown.counts == store.counts(row.key)
+        assert {(each.smallest, each.last) for each in shown.releases} == {(1, 1)}
 
 
 def test_a_backup_can_be_served(database: str, tmp_path: Path, campaign: Campaign) -> None:

@@ -20,7 +20,7 @@ from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
 from tests.collector.conftest import make_campaign
-from tests.collector.service import Clock, Service, problem
+from tests.collector.service import AT_ONCE, Clock, Service, problem
 
 HALF, QUARTER = 1 << 31, 1 << 30
 GOOD = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
@@ -75,6 +75,7 @@ def test_kept_ones_have_a_reason_in_place_of_estimates(
     table: AnswerTable, service: Service
 ) -> None:
     keep(service.store, campaign_with(table), 40)
+    service.publish()
     found = EstimatesModel.model_validate(
         service.call("GET", "/campaigns/commute/estimates").json()
     )
@@ -99,21 +100,21 @@ def test_other_questions_and_campaigns_have_a_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(str(tmp_path / "reports.db"))
-    services = Services(store, Clock())
+    services = Services(store, Clock(), steps=AT_ONCE)
     bad, good = campaign_with(EQUAL, "bad"), campaign_with(GOOD, "good")
     keys = [keep(store, each, 80) for each in (bad, good)]
     services.directory.all()
-    note = history.Recorder._note
+    publish = history.Recorder._publish
 
     def fail(self: history.Recorder, entry: KnownCampaign) -> None:
         if entry.key == keys[0]:
             raise ZeroDivisionError
-        note(self, entry)
+        publish(self, entry)
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(history.Recorder, "_note", fail)
+        patch.setattr(history.Recorder, "_publish", fail)
         services.recorder.look()
-    assert "no history was kept of campaign 'bad'" in caplog.text
+    assert "nothing was published of campaign 'bad'" in caplog.text
     assert [each.question for each in store.history(keys[1])] == [0, 1]
     assert store.history(keys[0]) == []
     services.recorder.look()  # what failed is due again
@@ -127,6 +128,7 @@ def test_bounds_of_numbers_have_finite_squares(service: Service) -> None:
     assert problem(answer) == (422, "invalid-campaign")
     assert "bounds of 'huge' must lie between -1e+100 and 1e+100" in answer.json()["detail"]
     keep(service.store, campaign, 40)
+    service.publish()
     found = service.call("GET", "/campaigns/commute/estimates")
     assert found.status_code == 200
     reason = "bounds of 'huge' must lie between -1e+100 and 1e+100"
@@ -134,6 +136,7 @@ def test_bounds_of_numbers_have_finite_squares(service: Service) -> None:
     fine = make_campaign("fine", public=True, questions=(Number(-1e100, 1e100, name="large"),))
     assert service.create(fine).status_code == 201
     keep(service.store, fine, 40)
+    service.publish()
     assert service.call("GET", "/campaigns/fine/estimates").json()["questions"][0]["reason"] is None
 
 

@@ -1,21 +1,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
+from dataclasses import astuple
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import delete, update
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
 from noutput.collector.ingest import history
 from noutput.collector.services import Services
-from noutput.collector.store import open_store
-from noutput.collector.store.archive import back_up
-from noutput.collector.store.interface import Milestone, Store, Submission, UnavailableError
+from noutput.collector.steps import Steps
+from noutput.collector.store import open_store, schema
+from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
 from tests.collector.service import Clock
-from tests.collector.versions import set_back
+from tests.collector.versions import set_back, tables
 
 
 def add(services: Services, campaign: Campaign, count: int, rng: np.random.Generator) -> int:
@@ -28,11 +33,11 @@ def add(services: Services, campaign: Campaign, count: int, rng: np.random.Gener
     return row.key
 
 
-def test_milestones_are_a_tenth_apart(
+def test_steps_grow_with_the_reports(
     store: Store, campaign: Campaign, rng: np.random.Generator
 ) -> None:
     clock = Clock()
-    services = Services(store, clock)
+    services = Services(store, clock, steps=Steps(50, 0.1))
     services.recorder.look()
     for _ in range(40):
         clock.now += timedelta(minutes=1)
@@ -44,83 +49,120 @@ def test_milestones_are_a_tenth_apart(
         mine = [each for each in found if each.question == place]
         counts = np.array([each.reports for each in mine])
         assert counts[0] == 50
-        assert (counts[1:] >= 1.1 * counts[:-1]).all()
+        assert (10 * counts[1:] >= 11 * counts[:-1]).all()
         assert 15 <= len(mine) <= 25
         assert [each.at for each in mine] == sorted(each.at for each in mine)
         widths = np.array([each.high - each.low for each in mine])
         assert (np.diff(widths) < 0.0).all()
         assert all(each.low < each.mean < each.high for each in mine)
+        release = store.published(key).releases[place]
+        steps = np.diff([0, *counts])
+        wanted = (place, counts[-1], mine[-1].at, len(mine), steps.min(), steps[-1])
+        assert astuple(release) == wanted
 
 
-def test_milestones_tell_nothing_about_one_report(
+def test_reports_one_by_one_are_published_together(
     store: Store, campaign: Campaign, rng: np.random.Generator
 ) -> None:
-    services = Services(store, Clock())
-    for _ in range(120):
+    services = Services(store, Clock(), steps=Steps(10, 0.0))
+    for sent in range(1, 121):
         key = add(services, campaign, 1, rng)
         services.recorder.look()
+        shown = store.published(key).counts
+        assert sum(shown.values()) in (0, sent // 10 * 10)
     counts = [each.reports for each in store.history(key) if each.question == 0]
-    assert (np.diff([0, *counts]) >= 10).all()
-    assert len(counts) == 11
+    assert counts == list(range(10, 121, 10))
 
 
-def test_a_restart_goes_on_and_two_processes_agree(
+def test_what_is_published_stays_where_collectors_restart_and_share(
     database: str, campaign: Campaign, rng: np.random.Generator
 ) -> None:
+    steps = Steps(30, 0.1)
     first, second = open_store(database), open_store(database)
-    one, two = Services(first, Clock()), Services(second, Clock())
+    one = Services(first, Clock(), steps=steps)
+    two = Services(second, Clock(), steps=steps)
     key = add(one, campaign, 300, rng)
-    add(two, campaign, 300, rng)
     one.recorder.look()
-    before = first.history(key)
-    two.recorder.look()  # it has the same counts
-    assert second.history(key) == before
-    add(two, campaign, 30, rng)
-    two.recorder.look()  # too few more
-    assert second.history(key) == before
+    before = first.published(key)
+    assert {each.reports for each in before.releases} == {100}
     add(two, campaign, 60, rng)
-    two.recorder.look()
-    assert len(second.history(key)) == 2 * len(before)
+    for each in (one, two):  # 20 more on each question: too few
+        each.recorder.look()
+        assert each.store.published(key) == before
+        assert each.store.published_totals() == {key: 300}
     first.close()
     second.close()
-
-
-def test_the_same_milestone_twice_and_one_of_nothing_are_dropped(
-    store: Store, campaign: Campaign, rng: np.random.Generator
-) -> None:
-    key = add(Services(store, Clock()), campaign, 30, rng)
-    milestone = Milestone(0, 10, "2026-05-01T00:00:00Z", 90.0, 60.0, 120.0)
-    store.add_history(key, [milestone], {})
-    store.add_history(key, [milestone], {})
-    store.add_history(key + 1, [milestone], {})
-    store.add_history(key, [], {})
-    assert store.history(key) == [milestone]
-    assert store.history(key + 1) == []
-    store.delete(campaign.id)
-    assert store.history(key) == []
+    with closing(open_store(database)) as again:
+        three = Services(again, Clock(), steps=steps)
+        assert three.recorder.is_due()  # a killed collector may have left something
+        three.recorder.look()
+        assert again.published(key) == before
+        add(three, campaign, 30, rng)
+        three.recorder.look()
+        after = again.published(key)
+        assert [(each.reports, each.number, each.smallest) for each in after.releases] == [
+            (130, 2, 30)
+        ] * 3
+        assert after.counts == again.counts(key)
+        assert len(again.history(key)) == 6
+        assert again.delete(campaign.id)
+        assert again.published(key) == Published({}, [])
+        assert again.history(key) == []
 
 
 def test_two_processes_at_the_same_moment(
     database: str, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Both see that a step is due; the second one finds that it was published meanwhile."""
     first, second = open_store(database), open_store(database)
-    one, two = Services(first, Clock()), Services(second, Clock())
+    one = Services(first, Clock(), steps=Steps(30, 0.0))
+    two = Services(second, Clock(), steps=Steps(30, 0.0))
     key = add(one, campaign, 300, rng)
-    seen = first.history
+    kind: Any = type(first)
+    write = kind._write
 
-    def slow(number: int) -> list[Milestone]:
-        known = seen(number)
+    def slow(store: Any) -> Any:
         monkeypatch.undo()
         add(two, campaign, 15, rng)
-        two.recorder.look()  # meanwhile, with five more reports on each attribute
-        return known
+        two.recorder.look()  # meanwhile, with five more reports on each question
+        add(one, campaign, 60, rng)
+        return write(store)
 
-    monkeypatch.setattr(first, "history", slow)
+    monkeypatch.setattr(kind, "_write", slow)
     one.recorder.look()
     found = first.history(key)
     assert [(each.question, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
+    assert {each.last for each in first.published(key).releases} == {105}
     first.close()
     second.close()
+
+
+@pytest.mark.parametrize(
+    ("counted", "published"),
+    [
+        ((30,), 30),  # all there is, in one step
+        ((60, 15), 60),  # the rest would be seen alone
+        ((600, 45), 645),  # enough to hide in, if not a tenth
+    ],
+)
+def test_the_last_step(
+    store: Store,
+    campaign: Campaign,
+    rng: np.random.Generator,
+    counted: tuple[int, ...],
+    published: int,
+) -> None:
+    services = Services(store, Clock(), steps=Steps(12, 0.1))
+    for count in counted:
+        key = add(services, campaign, count, rng)
+        services.recorder.look()
+    row = store.close_campaign(campaign.id, "2026-06-01T00:00:00Z")
+    assert row is not None
+    services.directory.take(row)
+    assert services.recorder.is_due()
+    services.recorder.look()
+    assert store.published_totals() == {key: published}
+    assert all(each.smallest >= min(10, *counted) for each in store.published(key).releases)
 
 
 def test_it_looks_by_itself_and_outlives_an_outage(
@@ -128,7 +170,7 @@ def test_it_looks_by_itself_and_outlives_an_outage(
 ) -> None:
     monkeypatch.setattr(history, "_LOOK_SECONDS", 0.01)
     store = open_store(str(tmp_path / "reports.db"))
-    services = Services(store, Clock())
+    services = Services(store, Clock(), steps=Steps(50, 0.1))
 
     async def until(wanted: int) -> None:
         async with asyncio.timeout(20):
@@ -136,9 +178,9 @@ def test_it_looks_by_itself_and_outlives_an_outage(
                 await asyncio.sleep(0.01)
 
     async def work() -> None:
-        services.recorder.start()
         with monkeypatch.context() as patch:
             patch.setattr(store, "totals", fail)
+            services.recorder.start()
             services.metrics.accepted += 1
             await asyncio.sleep(0.1)
         services.metrics.accepted += 299
@@ -151,39 +193,88 @@ def test_it_looks_by_itself_and_outlives_an_outage(
 
     key = add(services, campaign, 300, rng)
     asyncio.run(work())
-    assert len(store.history(key)) == 6  # the end is noted too
+    assert len(store.history(key)) == 6  # the end is published too
     store.close()
 
 
-def test_a_backup_has_the_history(
+def test_copies_go_on_where_the_original_was(
     database: str, campaign: Campaign, rng: np.random.Generator, tmp_path: Path
 ) -> None:
+    """Else the first step of a copy would differ by a few reports from what was published."""
     store = open_store(database)
-    services = Services(store, Clock())
+    services = Services(store, Clock(), steps=Steps(50, 0.1))
     key = add(services, campaign, 300, rng)
     services.recorder.look()
-    known = store.history(key)
+    add(services, campaign, 30, rng)
+    known, shown = store.history(key), store.published(key)
+    assert known
+    export_campaign(store, campaign.id, tmp_path / "commute.noutput")
     store.close()
     back_up(database, tmp_path / "copy.db")
-    copy = open_store(str(tmp_path / "copy.db"))
-    row = copy.campaign(campaign.id)
-    assert row is not None
-    assert known
-    assert copy.history(row.key) == known
-    copy.close()
+    with closing(open_store(str(tmp_path / "copy.db"))) as copy:
+        row = copy.campaign(campaign.id)
+        assert row is not None
+        assert copy.history(row.key) == known
+        assert copy.published(row.key) == shown
+    with closing(open_store(str(tmp_path / "other.db"))) as other:
+        moved = import_campaign(other, tmp_path / "commute.noutput")
+        assert other.published(moved.key) == shown
+        assert sum(other.counts(moved.key).values()) == 330
 
 
-def test_a_database_of_the_first_version_gets_a_history(
+@pytest.mark.parametrize("version", [1, 5])
+def test_what_earlier_versions_published_stays_published(
+    database: str, campaign: Campaign, rng: np.random.Generator, version: int
+) -> None:
+    """They did after every report, so nothing is promised about the size of their steps."""
+    old = open_store(database)
+    key = add(Services(old, Clock()), campaign, 300, rng)
+    counts = old.counts(key)
+    old.close()
+    set_back(database, version)
+    with closing(open_store(database)) as store:
+        services = Services(store, Clock(), steps=Steps(50, 0.1))
+        assert store.totals() == store.published_totals() == {key: 300}
+        assert store.published(key).counts == counts
+        sizes = [(each.smallest, each.last) for each in store.published(key).releases]
+        assert sizes == [(1, 1)] * 3
+        add(services, campaign, 300, rng)
+        services.recorder.look()
+        assert len(store.history(key)) == 3
+        sizes = [(each.smallest, each.last) for each in store.published(key).releases]
+        assert sizes == [(1, 100)] * 3
+
+
+def test_a_campaign_that_is_deleted_meanwhile(
+    database: str, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(database)) as store:
+        services = Services(store, Clock(), steps=Steps(30, 0.0))
+        key = add(services, campaign, 300, rng)
+        kind: Any = type(store)
+        publish = kind._publish
+
+        def late(self: Any, connection: Any, *rest: Any) -> None:
+            connection.execute(delete(schema.campaigns))
+            publish(self, connection, *rest)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "_publish", late)
+            services.recorder.look()
+        assert store.published(key) == Published({}, [])
+        assert store.delete(campaign.id)
+        assert store.release(key, [range(5)], Steps(1, 0.0), "", lambda *_: None) == []
+
+
+def test_a_document_that_is_no_longer_read_does_not_stop_an_upgrade(
     database: str, campaign: Campaign, rng: np.random.Generator
 ) -> None:
     old = open_store(database)
-    key = add(Services(old, Clock()), campaign, 300, rng)
+    key = add(Services(old, Clock()), campaign, 30, rng)
     old.close()
-    set_back(database, 1)
-    store = open_store(database)
-    services = Services(store, Clock())
-    assert store.totals() == {key: 300}
-    services.directory.all()
-    services.recorder.look()
-    assert len(store.history(key)) == 3
-    store.close()
+    set_back(database, 5)
+    with tables(database) as connection:
+        connection.execute(update(schema.campaigns).values(document="{}"))
+    with closing(open_store(database)) as store:
+        assert store.published(key).releases == []
+        assert store.published_totals() == {}

@@ -47,6 +47,9 @@ def set_back(database: str, version: int) -> None:
     with tables(database) as connection:
         run = connection.exec_driver_sql
         lite = connection.dialect.name == "sqlite"
+        if version < 6:
+            run("DROP TABLE releases")
+            run("ALTER TABLE counts DROP COLUMN released")
         if version < 5:
             run("DROP TABLE seals")
             run("DROP TABLE high_water")

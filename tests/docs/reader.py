@@ -25,6 +25,7 @@ from tests.docs.blocks import ROOT, Block, blocks
 
 _LOCAL = "http://127.0.0.1:8000"  # where the pages let the collector listen
 _PUBLIC = "https://collect.example"
+_USUAL_STEPS = ("--step", "500", "--step-share", "0.1")  # where other tests have none
 _FIRST_PAGE = "docs/quickstart/campaign.md"
 _SECONDS = 600
 _TYPED = "42\n"  # what a reader types who is asked for a number
@@ -161,7 +162,8 @@ class Reader:
             del options[place : place + 2]
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
-            self.server = launch(database, "--client-reports", "1000", *options)  # the default
+            defaults = ("--client-reports", "1000", *_USUAL_STEPS)
+            self.server = launch(database, *defaults, *options)
         told = f"Collecting at {_LOCAL}\n"
         if self.server.token is not None:
             self.environment["ADMIN"] = self.server.token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -66,9 +67,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def counted(server: Running, name: str) -> dict[str, int]:
-    address = f"{server.url}/campaigns/{name}/estimates"
-    with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
-        found: dict[str, Any] = json.load(answer)
+    """Return how many reports every question has: those of the estimates may be of before."""
+    server.settle()
+    request = urllib.request.Request(  # noqa: S310
+        f"{server.url}/campaigns", headers={"Authorization": f"Bearer {server.token}"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        (total,) = (
+            each["reports"] for each in json.load(answer)["campaigns"] if each["id"] == name
+        )
+    for _ in range(400):
+        address = f"{server.url}/campaigns/{name}/estimates"
+        with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
+            found: dict[str, Any] = json.load(answer)
+        if found["reports"] == total:
+            break
+        time.sleep(0.1)
     return {each["name"]: each["reports"] for each in found["questions"]}
 
 

@@ -82,6 +82,7 @@ def javascript_answers(url: str, values: list[float]) -> int:
 
 
 def estimates(server: Running) -> dict[str, Any]:
+    server.settle()
     address = f"{server.url}/campaigns/commute/estimates?level=0.999"
     with urllib.request.urlopen(address) as found:  # noqa: S310
         content: dict[str, Any] = json.load(found)

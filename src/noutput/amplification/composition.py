@@ -214,17 +214,19 @@ def planned_questions(
 
 
 def published_rounds(
-    mechanism: Certified | Designed,
+    mechanism: Certified | Designed | Sequence[Certified | Designed],
     *,
     reports: Sequence[int],
     delta: float = DELTA,
 ) -> PublishedRounds:
     """Return what the counts of several rounds reveal about a person who is in all of them.
 
+    Rounds may be questions: where a campaign asks all, a person is in the counts of each.
+
     Parameters
     ----------
     mechanism
-        The table of every round.
+        The table of every round, or one per round.
     reports : sequence of int
         How many honest reports each round has; at most 10,000 rounds.
     delta : float
@@ -238,17 +240,23 @@ def published_rounds(
     >>> year = no.published_rounds(m, reports=[100_000] * 52)
     >>> year.rule, year.epsilon < 0.75, len(year.rounds)
     ('optimal', True, 52)
+    >>> both = no.published_rounds([m, no.design(2.0, 16, "worst")], reports=[100_000, 100_000])
+    >>> both.epsilon < 0.07
+    True
     """
     counts = list(reports)
     if not 1 <= len(counts) <= _MOST_ROUNDS:
         rule = f"have from 1 to {_MOST_ROUNDS} entries"
         raise InvalidArgumentError("reports", rule, len(counts))
+    tables = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism] * len(counts)
+    if len(tables) != len(counts):
+        raise InvalidArgumentError("mechanism", "have one table per round", len(tables))
     chance = _checks.inner_share("delta", delta)
-    summed = _rounds(mechanism, counts, chance / len(counts))
+    summed = _rounds(tables, counts, chance / len(counts))
     total = math.fsum(part.epsilon for part in summed) * (1.0 + 1e-15)
     if len(counts) == 1:
         return PublishedRounds(total, chance, summed, "sum")
-    halved = _rounds(mechanism, counts, 0.5 * chance / len(counts))
+    halved = _rounds(tables, counts, 0.5 * chance / len(counts))
     worst = max(part.epsilon for part in halved)
     epsilon = _optimal(worst, 0.5 * chance / len(counts), len(counts), chance)
     if epsilon < total:
@@ -257,13 +265,14 @@ def published_rounds(
 
 
 def _rounds(
-    mechanism: Certified | Designed, counts: list[int], delta: float
+    tables: list[Certified | Designed], counts: list[int], delta: float
 ) -> tuple[PublishedPrivacy, ...]:
-    known: dict[int, PublishedPrivacy] = {}
-    for count in counts:
-        if count not in known:
-            known[count] = published_privacy(mechanism, reports=count, delta=delta)
-    return tuple(known[count] for count in counts)
+    known: dict[tuple[int, int], PublishedPrivacy] = {}
+    rounds = [(id(table), count) for table, count in zip(tables, counts, strict=True)]
+    for name, table in zip(rounds, tables, strict=True):
+        if name not in known:
+            known[name] = published_privacy(table, reports=name[1], delta=delta)
+    return tuple(known[name] for name in rounds)
 
 
 def _optimal(epsilon: float, delta: float, count: int, allowed: float) -> float:

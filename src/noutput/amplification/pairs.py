@@ -37,6 +37,7 @@ __all__ = ["PairBound", "Problem"]
 _NUMBERS = 1 << 18  # per block of pairs
 _BLOCK = 1 << 14  # pairs between two looks at how many are left
 _FEW = 4  # pairs that are looked at one by one
+_MANY = 500  # pairs for which a coarser lattice is tried first
 _ERROR_SHARE = 0.05  # of delta: with less the normal approximation is tight enough
 _SMALLEST, _LARGEST = 1 << 11, 1 << 16
 
@@ -150,12 +151,13 @@ class Problem:
     ) -> list[tuple[int, int]]:
         """Return those of the pairs that a lattice for all of them does not prove either."""
         size = max(self.lattice_size() // 2, _SMALLEST)  # coarse is enough for most
+        for few, points in ((_MANY, size // 4), (_FEW, size)):  # coarser still, where many are left
 
-        def by_lattice(laws: Laws) -> Floats:
-            return lattice_bounds(laws, self.reports, tilting, size).log_delta
+            def by_lattice(laws: Laws, points: int = points) -> Floats:
+                return lattice_bounds(laws, self.reports, tilting, points).log_delta
 
-        if len(pairs) > _FEW:
-            pairs = self._above(pairs, c, log_delta, by_lattice, size)
+            if len(pairs) > few:
+                pairs = self._above(pairs, c, log_delta, by_lattice, points)
         return [(int(first), int(second)) for first, second in pairs]
 
     def _above(

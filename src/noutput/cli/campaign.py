@@ -106,7 +106,22 @@ def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
         ]
     if len(shown) > 1:
         lines.append(f"  a person     epsilon {campaign.epsilon!r}{together}")
+    lines += _published(campaign)
     click.echo("\n".join([*lines, f"  fingerprint  {campaign.fingerprint}"]))
+
+
+def _published(campaign: Campaign) -> list[str]:
+    """Say what a collector with the usual steps publishes about a person, where that is less."""
+    from noutput.amplification.result import round_up
+    from noutput.collector.guarantees import planned
+    from noutput.collector.steps import Steps
+
+    step = Steps().least
+    found = planned(campaign.tables, step, all_questions=campaign.ask == "all")
+    if found is None:
+        return []
+    said = f"epsilon {round_up(found.epsilon)} except with probability {round_up(found.delta)}"
+    return [f"  published    {said}, in steps of {step} honest reports"]
 
 
 def _asked(question: Question) -> str:

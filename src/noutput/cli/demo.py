@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _PEOPLE = 40_000
+_WIDTH = 92
 _FEWEST = 2  # reports that say anything
-_RATE = 25  # people who report per second, before the demo starts and while it is watched
+_RATE = 100  # people who report per second, before the demo starts and while it is watched
 
 
 @click.command(name="demo")
@@ -81,7 +83,11 @@ def command(
         demonstrate(Path(folder), tables, port, people / _RATE) as show_case,
     ):
         _collect(show_case, everybody)
-        click.echo(f"Each report satisfies {epsilon:g}-local differential privacy.\n")
+        click.echo(f"Each report satisfies {epsilon:g}-local differential privacy.")
+        readers = show_case.readers()
+        if readers is not None:
+            click.echo(textwrap.fill(encodable(readers.sentence), _WIDTH))
+        click.echo()
         for asked, design, tally in zip(QUESTIONS, designs, show_case.tallies(), strict=True):
             if isinstance(design.mechanism, no.TableMechanism):
                 _show_report(design.mechanism, float(truth[0]))

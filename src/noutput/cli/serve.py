@@ -38,6 +38,14 @@ __all__ = ["command"]
     "does not limit; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--step", type=click.IntRange(1), default=500, show_default=True,
+    help="Fewest new reports on a question before what is published about it changes.",
+)  # fmt: skip
+@click.option(
+    "--step-share", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+    help="The same as a share of the reports that are published already.",
+)  # fmt: skip
+@click.option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
     help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
     "X-Forwarded-Proto the scheme; may be repeated.",
@@ -60,6 +68,8 @@ def command(
     burst: int,
     client_reports: float,
     aggregators: tuple[str, ...],
+    step: int,
+    step_share: float,
     trusted_proxies: tuple[str, ...],
     archive: Path | None,
     log_format: str,
@@ -71,6 +81,7 @@ def command(
     """
     from noutput.collector.http.limits import Limits
     from noutput.collector.server import Options, run
+    from noutput.collector.steps import Steps
 
     options = Options(
         database=database,
@@ -87,5 +98,6 @@ def command(
             client_reports_per_hour=client_reports,
             aggregators=aggregators,
         ),
+        steps=Steps(step, step_share),
     )
     run(options, click.echo)

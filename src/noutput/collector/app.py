@@ -28,6 +28,7 @@ from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.reports import ReportsRoute
 from noutput.collector.services import Services
+from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def create_app(
     *,
     clock: Clock = system_clock,
     limits: Limits | None = None,
+    steps: Steps | None = None,
     archive: Archive | None = None,
 ) -> Guard:
     """Make a collector over a store.
@@ -56,6 +58,8 @@ def create_app(
     clock : callable
         Says what time it is, for opening and closing times.
     limits : Limits, optional
+    steps : Steps, optional
+        When counts are published.
     archive : Archive, optional
         From `open_archive`: reports are kept there as well; the caller closes it, too.
 
@@ -65,7 +69,7 @@ def create_app(
     report, its id and one more in a count are kept, and where there is an archive its question
     and output.
     """
-    services = Services(store, clock, limits or Limits(), archive)
+    services = Services(store, clock, limits or Limits(), steps or Steps(), archive)
     return Guard(_framework_app(services), ReportsRoute(services), services)
 
 

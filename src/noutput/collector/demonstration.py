@@ -14,9 +14,11 @@ import numpy as np
 from noutput.campaign import Campaign, Choice, Number, Scale, YesNo
 from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
+from noutput.collector.guarantees import Readers, worst_of
 from noutput.collector.http.limits import Limits
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
+from noutput.collector.steps import Steps
 from noutput.questions import Answers
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ _SHARES = {
     "stars": (0.08, 0.12, 0.24, 0.36, 0.20), "way": (0.45, 0.31, 0.16, 0.08), "late": (0.82, 0.18),
 }  # fmt: skip
 _OPEN_DAYS = 1
-_LEAST, _GROWTH = 10, 0.1  # who arrives between two notes of the history
+_LEAST, _GROWTH = 10, 0.1  # who arrives between two looks at what may be published
+_STEPS = Steps(250, 0.025)  # smaller than usual: something should happen while somebody watches
 
 
 class LateClock:
@@ -89,8 +92,8 @@ class Demonstration:
     def arrive(self, people: Population) -> Iterator[int]:
         """Let people report one after the other until now, as fast as can be; yield how many have.
 
-        The collector's clock goes from where it is to the present meanwhile, and its history is
-        noted as if somebody had watched all the time.
+        The collector's clock goes from where it is to the present meanwhile, and what is due is
+        published as if time had passed.
         """
         behind = self.clock.seconds_behind
         sent = 0
@@ -107,6 +110,14 @@ class Demonstration:
         row = self.collector.store.campaign(self.campaign.id)
         counts = {} if row is None else self.collector.store.counts(row.key)
         return CellLayout(self.campaign).tallies(counts)
+
+    def readers(self) -> Readers | None:
+        """Return what holds against everybody who sees only the dashboard."""
+        row = self.collector.store.campaign(self.campaign.id)
+        if row is None:
+            return None
+        found = self.collector.store.published(row.key).releases
+        return worst_of(self.campaign.tables, found, all_questions=self.campaign.ask == "all")
 
 
 def commuters(people: int, rng: np.random.Generator) -> Population:
@@ -141,7 +152,8 @@ def demonstrate(
     # All people share one address.
     unlimited = Limits(requests_per_second=0, client_reports_per_hour=0)
     clock = LateClock(behind)
-    options = Options(str(folder / "demo.db"), port=port, limits=unlimited, clock=clock)
+    database = str(folder / "demo.db")
+    options = Options(database, port=port, limits=unlimited, steps=_STEPS, clock=clock)
     with running(options) as collector:
         now = system_clock().replace(microsecond=0)
         campaign = Campaign(

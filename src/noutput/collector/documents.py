@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from noutput.amplification.published import DELTA
+from noutput.collector.guarantees import operator_sentence
 from noutput.estimate.summary import AnswerSummary, Summary
 from noutput.questions import Answers, Number, YesNo
 
@@ -13,9 +15,10 @@ if TYPE_CHECKING:
 
     from noutput.campaign.campaign import Campaign
     from noutput.collector.estimates import QuestionEstimates
+    from noutput.collector.guarantees import Readers
     from noutput.estimate.summary import Figure
 
-__all__ = ["estimates_document"]
+__all__ = ["estimates_document", "privacy_document"]
 
 _NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
 
@@ -43,7 +46,7 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     head = {
         "name": question.name, "kind": question.kind, "label": question.label,
         "text": question.text, "epsilon": epsilon, "reports": found.reports,
-        "reason": found.reason,
+        "reason": found.reason, "published": _published(found),
     }  # fmt: skip
     if isinstance(question, Number):
         bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
@@ -55,6 +58,29 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     if isinstance(question, Answers):
         return head | _answers(question, found_answers)
     raise NotImplementedError(question.kind)  # pragma: no cover (there are no other kinds)
+
+
+def privacy_document(epsilon: float, readers: Readers | None) -> dict[str, Any]:
+    """Return what is promised to a person against the operator, and against everybody else."""
+    operator = {"epsilon": epsilon, "text": operator_sentence(epsilon)}
+    return {"operator": operator, "readers": None if readers is None else _readers(readers)}
+
+
+def _readers(found: Readers) -> dict[str, Any]:
+    return {**asdict(found), "text": found.sentence}
+
+
+def _published(found: QuestionEstimates) -> dict[str, Any] | None:
+    release = found.release
+    if release is None:
+        return None
+    return {
+        "at": release.at, "releases": release.number, "smallest_step": release.smallest,
+        "last_step": release.last,
+        "epsilon": None if found.readers is None else found.readers.epsilon,
+        "last_epsilon": None if found.last_readers is None else found.last_readers.epsilon,
+        "delta": DELTA,
+    }  # fmt: skip
 
 
 def _number(found: Summary) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from noutput._numbers import round_bins
-from noutput.campaign.text import format_instant
-from noutput.collector.documents import estimates_document
+from noutput.collector.documents import estimates_document, privacy_document
 from noutput.collector.estimable import check_question
+from noutput.collector.guarantees import Readers, readers_of, worst_of
 from noutput.collector.lanes import BusyError, Lane, Once
 from noutput.errors import DocumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import Store
+    from noutput.collector.store.interface import Published, Release, Store
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
@@ -67,16 +67,25 @@ def allowed_bins(campaign: Campaign) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEstimates:
-    """What the reports on one question say; without a summary, `reason` says why."""
+    """What the published reports on one question say.
+
+    Without a summary, `reason` says why. `readers` is the guarantee of everybody whose report on
+    this question was published, and `last_readers` that of those in the last step; None where
+    nothing below the epsilon of a report is proven. Where a person answers all questions, it is
+    about this one alone.
+    """
 
     question: Question
     tally: Tally
     summary: Summary | AnswerSummary | None
     reason: str | None = None
+    release: Release | None = None
+    readers: Readers | None = None
+    last_readers: Readers | None = None
 
     @property
     def reports(self) -> int:
-        """The number of reports on the question."""
+        """The number of published reports on the question."""
         return self.tally.total
 
 
@@ -91,14 +100,17 @@ class CampaignEstimates:
     contents : mapping of float to bytes
         The same as ``GET /campaigns/{id}/estimates`` answers it, by level; none where only one
         question was asked for.
+    readers : Readers or None
+        The guarantee of everybody whose reports were published, about all that they sent.
     """
 
     questions: Sequence[QuestionEstimates]
     contents: Mapping[float, bytes]
+    readers: Readers | None = None
 
     @property
     def reports(self) -> int:
-        """The number of reports on all questions."""
+        """The number of published reports on all questions."""
         return sum(each.reports for each in self.questions)
 
 
@@ -111,7 +123,7 @@ class _Answer:
 
 
 class Estimates:
-    """Cache of estimates, by campaign and number of reports.
+    """Cache of estimates, by campaign and number of published reports.
 
     Parameters
     ----------
@@ -126,8 +138,9 @@ class Estimates:
     An answer is used for a second, or ten times as long as it took to compute (30 seconds at
     most), before the counts are read again, and ever after where they are the same. All levels
     are computed together, and all who wait for the same answer wait for one computation; those who
-    have an answer from before get that meanwhile, and `as_of` says of when it is. What depends on
-    neither bins nor page, such as the test for forgery, is computed once per question and counts.
+    have an answer from before get that meanwhile. Whoever asks, and however often, sees what was
+    published last, and nothing else; `as_of` says when that was. What depends on neither bins nor
+    page, such as the test for forgery, is computed once per question and counts.
     Called in one event loop.
     """
 
@@ -181,9 +194,9 @@ class Estimates:
         if found is not None and start < answer.until:
             return found
         now = self._clock()
-        counts = self._store.counts(entry.key)
-        if found is None or sum(counts.values()) != found.reports:
-            found = answer.found = _compute(entry, counts, bins, place, now)
+        shown = self._store.published(entry.key)
+        if found is None or sum(shown.counts.values()) != found.reports:
+            found = answer.found = _compute(entry, shown, bins, place, now)
             self._metrics.estimates += 1
         end = time.monotonic()
         answer.until = end + _rest(end - start)
@@ -199,6 +212,8 @@ def _known(
     mechanism: TableMechanism | AnswerMechanism, tally: Tally, question: Question, bins: int
 ) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
     """Return the summaries of a question by level, or none and why."""
+    if tally.total == 0:
+        return {}, "no report is published"
     if tally.total < _FEWEST:
         return {}, "there are fewer than two reports"
     try:
@@ -221,26 +236,47 @@ def _answer_summaries(
 
 
 def _compute(
-    entry: KnownCampaign, counts: dict[int, int], bins: int, place: int | None, now: datetime
+    entry: KnownCampaign, shown: Published, bins: int, place: int | None, now: datetime
 ) -> CampaignEstimates:
+    campaign = entry.campaign
     found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
-    asked = zip(
-        entry.campaign.questions, entry.mechanisms, entry.layout.tallies(counts), strict=True
-    )  # fmt: skip
+    tallies = entry.layout.tallies(shown.counts)
+    releases = {each.question: each for each in shown.releases}
+    asked = zip(campaign.questions, entry.mechanisms, tallies, strict=True)
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
+        release = releases.get(index)
+        readers: tuple[Readers | None, Readers | None] = (None, None)
         if place in (None, index):
             known, reason = _known(mechanism, tally, each, bins)
+            readers = _readers(mechanism, release)
         for level, questions in found.items():
-            questions.append(QuestionEstimates(each, tally, known.get(level), reason))
+            summary = known.get(level)
+            questions.append(QuestionEstimates(each, tally, summary, reason, release, *readers))
+    together = campaign.ask == "all"
+    everybody = worst_of(entry.mechanisms, shown.releases, all_questions=together)
     if place is not None:
-        return CampaignEstimates(found[PAGE_LEVEL], {})
-    more = {"as_of": format_instant(now), "state": entry.state(now)}
+        return CampaignEstimates(found[PAGE_LEVEL], {}, everybody)
+    more = {
+        "as_of": max((each.at for each in shown.releases), default=None),
+        "state": entry.state(now),
+        "privacy": privacy_document(campaign.epsilon, everybody),
+    }
     contents = {
         level: json.dumps(
-            {**estimates_document(entry.campaign, questions, level), **more}, allow_nan=False
+            {**estimates_document(campaign, questions, level), **more}, allow_nan=False
         ).encode()
         for level, questions in found.items()
     }
-    return CampaignEstimates(found[PAGE_LEVEL], contents)
+    return CampaignEstimates(found[PAGE_LEVEL], contents, everybody)
+
+
+def _readers(
+    mechanism: TableMechanism | AnswerMechanism, release: Release | None
+) -> tuple[Readers | None, Readers | None]:
+    """Return the guarantees of the smallest and of the last step."""
+    if release is None:
+        return None, None
+    smallest, last = (readers_of([mechanism], [step]) for step in (release.smallest, release.last))
+    return smallest, last

@@ -23,6 +23,7 @@ from noutput.collector.http.auth import first_admin_token, new_token
 from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits, check_network
 from noutput.collector.logs import LOG_FORMATS, start_logging
+from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
 from noutput.collector.store.check import check_at_start
 from noutput.errors import InvalidArgumentError
@@ -70,6 +71,8 @@ class Options:
     log_format : "text" or "json"
         Of the lines on the standard error.
     limits : Limits
+    steps : Steps
+        When counts are published.
     clock : Clock
         Says what time it is, for opening and closing times and for the history.
     """
@@ -83,6 +86,7 @@ class Options:
     archive: Path | None = None
     log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
+    steps: Steps = field(default_factory=Steps)
     clock: Clock = system_clock
 
     def __post_init__(self) -> None:
@@ -143,7 +147,7 @@ class Running:
     admin_token : str
     store : Store
     note : callable
-        Lets the collector note its history now; it does so every second by itself.
+        Lets the collector publish what is due now; it does so every second by itself.
     """
 
     url: str
@@ -214,7 +218,9 @@ def _need_all() -> None:
 def _app(store: Store, options: Options, archive: Archive | None) -> Guard:
     from noutput.collector.app import create_app
 
-    return create_app(store, clock=options.clock, limits=options.limits, archive=archive)
+    return create_app(
+        store, clock=options.clock, limits=options.limits, steps=options.steps, archive=archive
+    )
 
 
 def _server(app: Guard, options: Options) -> uvicorn.Server:

@@ -23,6 +23,7 @@ from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
 from noutput.collector.readiness import Readiness
 from noutput.collector.rendered import Renderings
+from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -41,6 +42,8 @@ class Services:
     store : Store
     clock : Clock
     limits : Limits
+    steps : Steps
+        When counts are published.
     archive : Archive, optional
         Where reports are kept as well.
     """
@@ -48,6 +51,7 @@ class Services:
     store: Store
     clock: Clock = system_clock
     limits: Limits = field(default_factory=Limits)
+    steps: Steps = field(default_factory=Steps)
     archive: Archive | None = None
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
@@ -75,8 +79,8 @@ class Services:
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
-        recorder = Recorder(self.store, self.directory, self.clock, self.metrics, self.lanes.store)
-        put(self, "recorder", recorder)
+        known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
+        put(self, "recorder", Recorder(*known, self.steps))
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
         watched = (self.store, self.directory, self.clock, self.metrics, self.quotas)

@@ -18,13 +18,20 @@ def milestone(age: float, reports: int) -> Milestone:
 
 
 def test_the_rate_is_that_of_late() -> None:
-    assert current_rate([], 5, NOW) is None
-    assert current_rate([milestone(4, 2)], 5, NOW) is None
+    assert current_rate([], 20, NOW) is None
+    assert current_rate([milestone(4, 2)], 20, NOW) is None
+    assert current_rate([milestone(1000, 2), milestone(991, 9)], 20, NOW) is None
     steady = [milestone(1000 - 10 * i, 20 * i) for i in range(1, 100)]
-    assert current_rate(steady, 2000, NOW) == pytest.approx(2.0)
-    slowed = [milestone(1000, 100), milestone(900, 9_000), milestone(200, 10_000)]
-    assert current_rate(slowed, 10_050, NOW) == pytest.approx(0.25)
-    assert current_rate(slowed, 10_000, NOW) == 0.0
+    assert current_rate(steady, 20, NOW) == pytest.approx(2.0)
+    slowed = [milestone(1000, 100), milestone(900, 9_000), milestone(200, 9_700)]
+    assert current_rate(slowed, 970, NOW) == pytest.approx(1.0)
+
+
+def test_silence_lowers_the_rate() -> None:
+    """Fewer reports than a step came since the last milestone, or there were another."""
+    steady = [milestone(2000 - 10 * i, 20 * i) for i in range(1, 100)]  # the last 1,010 s ago
+    assert current_rate(steady, 20, NOW) == pytest.approx(20 / 1010)
+    assert current_rate(steady, 200_000, NOW) == pytest.approx(2.0)
 
 
 def test_targets_are_below_what_is_known() -> None:

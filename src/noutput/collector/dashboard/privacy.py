@@ -13,6 +13,7 @@ from noutput.designs.catalog import lower_bound
 from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
+    from noutput.collector.guarantees import Readers
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["Privacy", "privacy"]
@@ -35,6 +36,8 @@ class Privacy:
         private mechanism can beat, as a share of it; None where no such limit is known.
     parts : sequence of pairs
         Every question and the epsilon of a report on it, where they are not all the same.
+    readers : Readers or None
+        What holds against everybody who sees only what is published, where that is more.
     """
 
     epsilon: float
@@ -42,9 +45,10 @@ class Privacy:
     factor: float
     gap: float | None
     parts: Sequence[tuple[str, float]] = ()
+    readers: Readers | None = None
 
 
-def privacy(entry: KnownCampaign, place: int = 0) -> Privacy:
+def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None) -> Privacy:
     """Return the promise of a campaign; the first call for a table may take a second.
 
     Parameters
@@ -52,6 +56,8 @@ def privacy(entry: KnownCampaign, place: int = 0) -> Privacy:
     entry : KnownCampaign
     place : int
         Of the question whose accuracy is wanted.
+    readers : Readers, optional
+        What is known about those who see only what is published.
     """
     campaign, mechanism = entry.campaign, entry.mechanisms[place]
     losses = [table.epsilon for table in campaign.tables]
@@ -65,6 +71,7 @@ def privacy(entry: KnownCampaign, place: int = 0) -> Privacy:
         factor=math.exp(campaign.epsilon),
         gap=_gap(mechanism) if isinstance(mechanism, TableMechanism) else None,
         parts=parts if len(set(losses)) > 1 else (),
+        readers=readers,
     )
 
 

@@ -17,33 +17,39 @@ if TYPE_CHECKING:
 __all__ = ["Outlook", "current_rate", "next_target", "outlook"]
 
 _SHORTEST = 10.0  # seconds over which a rate is worth anything
-_SHARE = 0.1  # of the time since the first reports
+_SHARE = 0.1  # of the time since the first milestone
 
 
-def current_rate(milestones: Sequence[Milestone], reports: int, now: datetime) -> float | None:
+def current_rate(milestones: Sequence[Milestone], step: int, now: datetime) -> float | None:
     """Return the reports per second of late, or None where it is too early to say.
 
     Parameters
     ----------
     milestones : sequence of Milestone
         Of one question, in their order.
-    reports : int
-        How many there are now.
+    step : int
+        How many new reports the next one has at least.
     now : datetime
 
     Notes
     -----
-    Late is the last tenth of the time since the first milestone, and back to the milestone
-    before.
+    It is known from what is published alone. Late is the last tenth of the time from the first
+    milestone to the last, and back to the milestone before. Since the last one, fewer reports
+    than a step have come: the longer ago that is, the smaller is the rate.
     """
-    ages = [(now - parse_instant("at", each.at)).total_seconds() for each in milestones]
-    if not ages or ages[0] < _SHORTEST:
+    if not milestones:
+        return None
+    instants = [parse_instant("at", each.at) for each in milestones]
+    ages = [(instants[-1] - each).total_seconds() for each in instants]
+    if ages[0] < _SHORTEST:
         return None
     window = max(_SHORTEST, _SHARE * ages[0])
     age, base = min(
         (age, each.reports) for age, each in zip(ages, milestones, strict=True) if age >= window
     )
-    return max(0, reports - base) / age
+    rate = (milestones[-1].reports - base) / age
+    silent = (now - instants[-1]).total_seconds()
+    return min(rate, step / silent) if silent > 0.0 else rate
 
 
 def next_target(half_width: float) -> float:

@@ -49,7 +49,7 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
     """List the campaigns whose estimates the visitor may read."""
     now = services.clock()
     entries = await services.lanes.store.run(services.directory.all)
-    totals = await services.lanes.store.run(services.store.totals)
+    totals = await services.lanes.store.run(services.store.published_totals)
     rows = [
         (
             each.campaign,
@@ -93,17 +93,17 @@ async def campaign_page(
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
 
     async def whole() -> str:
-        counts = await services.lanes.store.run(services.store.counts, entry.key)
         known = await services.lanes.store.run(services.store.history, entry.key)
-        return await services.lanes.pages.run(draw_page, counts, known)
+        return await services.lanes.pages.run(draw_page, known)
 
-    def draw_page(counts: dict[int, int], known: list[Milestone]) -> str:
-        counted = [tally.total for tally in entry.layout.tallies(counts)]
-        mine = [each for each in known if each.question == place]
+    def draw_page(known: list[Milestone]) -> str:
         shown = found.questions[place]
-        view = question_view(entry, shown, mine, counted[place], sum(counted), target, now)
+        mine = [each for each in known if each.question == place and each.reports <= shown.reports]
+        step = services.steps.size(shown.reports)
+        view = question_view(entry, shown, mine, found.reports, step, target, now)
         more = {
-            "found": found, "view": view, "privacy": privacy(entry, place),
+            "found": found, "view": view, "privacy": privacy(entry, place, found.readers),
+            "shown": shown, "step": step, "least": services.steps.least,
             "epsilon": entry.campaign.tables[place].epsilon, "alarms": alarms,
         }  # fmt: skip
         return render("campaign.html", {**values, **more})

@@ -90,8 +90,8 @@ def question_view(
     entry: KnownCampaign,
     estimate: QuestionEstimates,
     milestones: Sequence[Milestone],
-    counted: int,
     total: int,
+    step: int,
     target: float | None,
     now: datetime,
 ) -> QuestionView:
@@ -103,15 +103,17 @@ def question_view(
     estimate : QuestionEstimates
     milestones : sequence of Milestone
         Of this question.
-    counted, total : int
-        Reports on this question and on all, at this moment: the estimate may be some seconds old.
+    total : int
+        Published reports on all questions.
+    step : int
+        How many new reports on this question are published next.
     target : float, optional
         The wanted half width of what is followed over time; a round number if not given.
     now : datetime
     """
     question, reports = estimate.question, estimate.reports
-    rate = current_rate(milestones, counted, now) if entry.is_open(now) else None
-    together = None if rate is None else words.rate(rate * total / max(counted, 1))
+    rate = current_rate(milestones, step, now) if entry.is_open(now) else None
+    together = None if rate is None else words.rate(rate * total / max(reports, 1))
     subject = _subject(entry, estimate)
     if subject is None:
         return QuestionView(question, reports, together, reason=estimate.reason or "")

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from noutput._numbers import show, tick_labels
+from noutput.amplification.result import round_up
 from noutput.estimate.summary import CERTAIN, SUSPICIOUS
 from noutput.questions import Number
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label", "moment",
-    "percent", "rate", "times", "unit_beside", "with_unit",
+    "percent", "rate", "round_up", "times", "unit_beside", "with_unit",
 ]  # fmt: skip
 
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Scraper", "Shared",
-    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "is_operator", "may_read",
-    "wants_page",
+    "accepts_gzip", "check_admin", "check_metrics", "check_reader", "is_operator",
+    "may_administer", "may_read", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -126,8 +126,13 @@ FullAdmin = Annotated[TokenRow, Depends(_full_admin)]
 
 def check_admin(token: TokenRow, entry: KnownCampaign) -> None:
     """Raise where an admin token is for another campaign."""
-    if token.campaign not in (None, entry.key):
+    if not may_administer(token, entry):
         raise _other_campaign()
+
+
+def may_administer(token: TokenRow | None, entry: KnownCampaign) -> bool:
+    """Say whether a token is an admin token for all campaigns, or for this one."""
+    return token is not None and token.kind == "admin" and token.campaign in (None, entry.key)
 
 
 def may_read(token: TokenRow | None, entry: KnownCampaign) -> bool:

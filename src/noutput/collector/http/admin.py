@@ -21,6 +21,7 @@ from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.collector.services import Services
+    from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["json_body", "router"]
 
@@ -57,7 +58,7 @@ async def create_campaign(
     entry = await services.lanes.changes.run(services.directory.take, row)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/campaigns/{campaign.id}"
-    return campaign_summary(services, entry, 0 if new else await _total(services, row.key))
+    return await _summary(services, entry)
 
 
 def _read_campaign(body: bytes) -> Campaign:
@@ -79,7 +80,7 @@ async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> Cam
     if row is None:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
     entry = await services.lanes.changes.run(services.directory.take, row)
-    return campaign_summary(services, entry, await _total(services, row.key))
+    return await _summary(services, entry)
 
 
 @router.delete(
@@ -108,5 +109,8 @@ async def json_body(request: Request, services: Services, limit: int) -> bytes:
     return await read_body(request.receive, headers, limit, services.limits.body_seconds)
 
 
-async def _total(services: Services, key: int) -> int:
-    return sum((await services.lanes.changes.run(services.store.counts, key)).values())
+async def _summary(services: Services, entry: KnownCampaign) -> CampaignSummary:
+    counts = await services.lanes.changes.run(services.store.counts, entry.key)
+    shown = await services.lanes.changes.run(services.store.published, entry.key)
+    totals = (sum(shown.counts.values()), sum(counts.values()))
+    return campaign_summary(services, entry, *totals)

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel",
-    "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "ProblemModel", "ReportOutcome",
+    "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "PrivacyModel", "ProblemModel",
+    "PublishedModel", "ReadersModel", "ReportOutcome",
     "TokenCreated", "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
     "YesNoEstimate",
 ]  # fmt: skip
@@ -53,7 +54,10 @@ class CampaignSummary(_Model):
         description="When it was closed, by hand or by its time; null while it is not."
     )
     state: Literal["upcoming", "open", "closed"]
-    reports: int = Field(ge=0)
+    reports: int = Field(ge=0, description="How many are published.")
+    received: int | None = Field(
+        ge=0, description="How many were counted, for its administrators; null for others."
+    )
 
 
 class CampaignList(_Model):
@@ -146,13 +150,29 @@ class AnswerQuantileModel(_Model):
     interval: tuple[float | str, float | str]
 
 
+class PublishedModel(_Model):
+    """In which steps the reports on a question were published, and what that reveals."""
+
+    at: str = Field(description="When the last step was.")
+    releases: int = Field(ge=1, description="How many steps there have been.")
+    smallest_step: int = Field(ge=1, description="How many new reports the smallest one had.")
+    last_step: int = Field(ge=1, description="How many new reports the last one had.")
+    epsilon: float | None = Field(
+        description="Of everybody who sees only what is published, about a report of whatever "
+        "step; null where nothing below the epsilon of the report is proven."
+    )
+    last_epsilon: float | None = Field(description="The same about a report of the last step.")
+    delta: float = Field(description="The probability with which either may fail.")
+
+
 class _QuestionEstimate(_Model):
     name: str
     label: str
     text: str
     epsilon: float = Field(description="Of a report on this question.")
-    reports: int = Field(ge=0)
+    reports: int = Field(ge=0, description="How many are published.")
     reason: str | None = Field(description="Why there is no estimate; null where there is one.")
+    published: PublishedModel | None = Field(description="Null before the first step.")
     goodness_of_fit: float | None = Field(
         description="p-value: how plausible it is that all reports came from the table."
     )
@@ -193,6 +213,31 @@ class NumberEstimate(_QuestionEstimate):
     )
 
 
+class OperatorModel(_Model):
+    """What the collector's operator can learn about a person."""
+
+    epsilon: float
+    text: str
+
+
+class ReadersModel(_Model):
+    """What everybody else can learn, who sees only what is published."""
+
+    epsilon: float
+    delta: float
+    step: int = Field(ge=1, description="The fewest reports that were published together.")
+    text: str
+
+
+class PrivacyModel(_Model):
+    """What is promised to a person who reports, about all that they send."""
+
+    operator: OperatorModel
+    readers: ReadersModel | None = Field(
+        description="Null where nothing below the epsilon of the operator is proven."
+    )
+
+
 class EstimatesModel(_Model):
     """What a campaign's reports say."""
 
@@ -203,8 +248,11 @@ class EstimatesModel(_Model):
         description="Whether a person answers one question, drawn at random, or all."
     )
     state: Literal["upcoming", "open", "closed"]
-    reports: int = Field(ge=0)
-    as_of: str = Field(description="When the counts were read.")
+    reports: int = Field(ge=0, description="How many are published.")
+    as_of: str | None = Field(
+        description="When these counts were published; null before the first step."
+    )
+    privacy: PrivacyModel
     level: float = Field(description="Of every interval on its own, but for `joint_interval`.")
     questions: list[NumberEstimate | AnswersEstimate | YesNoEstimate]
 

@@ -19,6 +19,7 @@ from noutput.collector.http.access import (
     accepts_gzip,
     check_metrics,
     check_reader,
+    may_administer,
     may_read,
     wants_page,
 )
@@ -52,18 +53,28 @@ _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times 
 async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     """List the campaigns whose estimates the caller may read."""
     entries = await services.lanes.store.run(services.directory.all)
-    totals = await services.lanes.store.run(services.store.totals)
+    shown = await services.lanes.store.run(services.store.published_totals)
+    totals: dict[int, int] = {}
+    if token is not None and token.kind == "admin":
+        totals = await services.lanes.store.run(services.store.totals)
     return CampaignList(
         campaigns=[
-            campaign_summary(services, entry, totals.get(entry.key, 0))
+            campaign_summary(
+                services,
+                entry,
+                shown.get(entry.key, 0),
+                totals.get(entry.key, 0) if may_administer(token, entry) else None,
+            )
             for entry in entries
             if may_read(token, entry)
         ]
     )
 
 
-def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> CampaignSummary:
-    """Return what a list says about a campaign."""
+def campaign_summary(
+    services: Services, entry: KnownCampaign, reports: int, received: int | None
+) -> CampaignSummary:
+    """Return what a list says about a campaign: to its administrators, also what was counted."""
     campaign = entry.campaign
     return CampaignSummary(
         id=campaign.id,
@@ -78,6 +89,7 @@ def campaign_summary(services: Services, entry: KnownCampaign, reports: int) -> 
         closed=None if entry.closed is None else format_instant(entry.closed),
         state=entry.state(services.clock()),
         reports=reports,
+        received=received,
     )
 
 
@@ -132,7 +144,7 @@ async def get_estimates(
     bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
     level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
 ) -> Response:
-    """Return all that is estimated about every question.
+    """Return all that is estimated about every question, from the reports published so far.
 
     Of a number: mean, variance, quantiles and distribution. Of a scale or a choice: the share of
     every answer and, where they have order or scores, quantiles and mean. Of yes/no: one share.

@@ -19,7 +19,14 @@ from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.estimable import check_estimable
 from noutput.collector.store import open_store
-from noutput.collector.store.interface import CampaignRow, DamagedError, Snapshot, Store
+from noutput.collector.store.exported import published_document, read_counts, read_published
+from noutput.collector.store.interface import (
+    CampaignRow,
+    DamagedError,
+    Published,
+    Snapshot,
+    Store,
+)
 from noutput.collector.store.seal import Seal
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
@@ -30,9 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["back_up", "check_export", "export_campaign", "file_checksum", "import_campaign"]
 
 FORMAT = "noutput-export"
-VERSION = 2
+VERSION = 3
+_AT_ONCE = 2  # the version that says nothing about what was published
 _UNPROTECTED = 1  # the version without checksums
 _KEYS = ("created", "closed", "counts")
+_NEW_KEYS = (*_KEYS, "published")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _SUMS = "SHA256SUMS"
 _ENTRIES = (_CAMPAIGN, _COUNTS, _IDS)
@@ -70,6 +79,7 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
         "created": found.row.created,
         "closed": found.row.closed,
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
+        "published": published_document(found.published),
     }
     entries = {
         _CAMPAIGN: found.row.document.encode(),
@@ -139,8 +149,8 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
             if checksum is not None and checksum.strip().lower() != found_sum:
                 raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
-            version = VERSION if protected else _UNPROTECTED
-            content = _read_content(_entry(archive, _COUNTS), campaign, version)
+            versions = (_AT_ONCE, VERSION) if protected else (_UNPROTECTED,)
+            content = _read_content(_entry(archive, _COUNTS), campaign, versions)
             counts: dict[int, int] = content["counts"]
             size = archive.getinfo(_IDS).file_size
             if size != 16 * sum(counts.values()):
@@ -151,7 +161,8 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
                 content["created"], content["closed"],
             )  # fmt: skip
             with archive.open(_IDS) as ids:
-                yield Snapshot(row, counts, _sorted_pieces(ids)), found_sum
+                pieces, shown = _sorted_pieces(ids), content["published"]
+                yield Snapshot(row, counts, pieces, published=shown), found_sum
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 
@@ -252,22 +263,22 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _read_content(text: bytes, campaign: Campaign, version: int) -> dict[str, Any]:
-    found = document.read(text, FORMAT, version, _KEYS)
-    if not isinstance(found["counts"], dict):
-        raise DocumentError("counts", "be a JSON object", found["counts"])
+def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) -> dict[str, Any]:
+    source = document.parse(text)
+    version = next((each for each in versions if each == source.get("version")), versions[-1])
+    keys = _NEW_KEYS if version == VERSION else _KEYS
+    found = document.read(source, FORMAT, version, keys)
     parse_instant("created", found["created"])
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])
-    size = CellLayout(campaign).size
-    counts: dict[int, int] = {}
-    for cell, number in found["counts"].items():
-        if not (cell.isascii() and cell.isdigit() and int(cell) < size):
-            raise DocumentError("counts", f"have cells from 0 to {size - 1}", cell)
-        if type(number) is not int or number < 0:
-            raise DocumentError("counts", "be whole numbers, none negative", number)
-        counts[int(cell)] = number
-    return {**found, "counts": counts}
+    layout = CellLayout(campaign)
+    counts = read_counts("counts", found["counts"], layout)
+    if version == VERSION:
+        published = read_published(found["published"], counts, layout)
+    else:  # every state of it may have been published
+        parts = [block.cells for block in layout.blocks]
+        published = Published.at_once(counts, parts, found["created"])
+    return {**found, "counts": counts, "published": published}
 
 
 def _sorted_pieces(ids: IO[bytes]) -> Iterator[bytes]:

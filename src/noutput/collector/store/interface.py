@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from noutput.collector.steps import Steps
     from noutput.collector.store.seal import Seal
 
 __all__ = [
-    "CampaignRow", "ConflictError", "DamagedError", "Milestone", "Outcome", "ReportSink",
-    "Snapshot", "Store", "Submission", "TokenRow", "UnavailableError",
+    "CampaignRow", "ConflictError", "DamagedError", "Followed", "Milestone", "Outcome",
+    "Published", "Release", "ReportSink", "Snapshot", "Store", "Submission", "TokenRow",
+    "UnavailableError",
 ]  # fmt: skip
 
 
@@ -87,14 +90,14 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """What the reports on one question said at a moment of the past.
+    """What the published reports on one question said at a moment of the past.
 
     Parameters
     ----------
     question : int
         Its place in the campaign.
     reports : int
-        How many there were.
+        How many were published then.
     at : str
         The instant, to the second.
     mean, low, high : float
@@ -108,6 +111,60 @@ class Milestone:
     mean: float
     low: float
     high: float
+
+
+# What `Milestone` keeps, for the place of a question and the counts of its cells; None for nothing.
+Followed: TypeAlias = Callable[[int, dict[int, int]], tuple[float, float, float] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The last time that counts of one question were published.
+
+    Parameters
+    ----------
+    question : int
+        Its place in the campaign.
+    reports : int
+        How many have been published.
+    at : str
+        The instant, to the second.
+    number : int
+        How many releases there have been.
+    smallest, last : int
+        How many new reports the smallest and the last release had. Both are 1 where an earlier
+        version published the counts after every report.
+    """
+
+    question: int
+    reports: int
+    at: str
+    number: int
+    smallest: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What everybody may see of a campaign: counts as of the last release of every question.
+
+    Parameters
+    ----------
+    counts : dict
+        The published count of every cell that has one.
+    releases : sequence of Release
+        At most one per question, in their order.
+    """
+
+    counts: dict[int, int]
+    releases: Sequence[Release] = ()
+
+    @classmethod
+    def at_once(cls, counts: dict[int, int], parts: Sequence[range], at: str) -> Published:
+        """Return counts that were published after every single report, as far as anybody knows."""
+        totals = [sum(counts.get(cell, 0) for cell in cells) for cells in parts]
+        found = [Release(place, n, at, 1, 1, 1) for place, n in enumerate(totals) if n]
+        return cls(dict(counts), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +182,8 @@ class Snapshot:
         What was known before.
     seal : Seal, optional
         What counts and ids add up to, where that was kept.
+    published : Published
+        What everybody may see of it.
     """
 
     row: CampaignRow
@@ -132,6 +191,7 @@ class Snapshot:
     ids: Iterator[bytes]
     history: Sequence[Milestone] = ()
     seal: Seal | None = None
+    published: Published = field(default_factory=lambda: Published({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +301,30 @@ class Store(Protocol):
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
 
-    def add_history(
-        self, key: int, milestones: Sequence[Milestone], last: Mapping[int, int]
-    ) -> None:
-        """Keep milestones of a campaign, where nobody else has added any meanwhile.
+    def release(
+        self, key: int, parts: Sequence[range], steps: Steps, now: str, follow: Followed
+    ) -> list[Release]:
+        """Publish the counts of every question whose next step is complete.
 
-        `last` has the reports of the newest milestone of every question that the caller knows.
-        Those of a campaign that is gone are dropped.
+        Whatever other processes do meanwhile, every release has all reports of one moment, and as
+        many new ones as the steps say. Counts, release and milestone are kept together.
+
+        Parameters
+        ----------
+        key : int
+        parts : sequence of range
+            The cells of every question.
+        steps : Steps
+        now : str
+        follow : callable
+            What is followed over time.
         """
+
+    def published(self, key: int) -> Published:
+        """Return what everybody may see of a campaign, of one moment."""
+
+    def published_totals(self) -> dict[int, int]:
+        """Return the number of published reports of every campaign that has any."""
 
     def history(self, key: int) -> list[Milestone]:
         """Return all milestones of a campaign, by question and number of reports."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -25,15 +27,18 @@ from sqlalchemy import (
     select,
 )
 
+from noutput.campaign.campaign import Campaign
+from noutput.collector.cells import CellLayout
+from noutput.collector.store.interface import Published
 from noutput.collector.store.runs import KEPT, rewrite_runs
-from noutput.errors import InvalidArgumentError
+from noutput.errors import InvalidArgumentError, NoutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
     "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
-    "report_ids", "seals",
+    "releases", "report_ids", "seals",
     "tokens", "upgrade",
 ]  # fmt: skip
 
@@ -55,11 +60,36 @@ campaigns = Table(
 
 _campaign = ForeignKey("campaigns.key", ondelete="CASCADE")
 
+# `released` is what of `reports` everybody may see.
 counts = Table(
     "counts", _metadata,
     Column("campaign", _number, _campaign, primary_key=True),
     Column("cell", Integer, primary_key=True, autoincrement=False),
     Column("reports", BigInteger, nullable=False),
+    Column("released", BigInteger, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# Versions 1 to 5: everybody saw every report at once.
+_first_counts = Table(
+    "counts", MetaData(),
+    Column("campaign", _number, primary_key=True),
+    Column("cell", Integer, primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    ForeignKeyConstraint(["campaign"], [campaigns.c.key], ondelete="CASCADE"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# The last release of every question, see `noutput.collector.store.releases`.
+releases = Table(
+    "releases", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),
+    Column("question", Integer, primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("smallest", BigInteger, nullable=False),
+    Column("last", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
@@ -163,7 +193,8 @@ _first_report_ids = Table(
 
 
 def _first_tables(connection: Connection) -> None:
-    _metadata.create_all(connection, tables=[campaigns, counts])
+    _metadata.create_all(connection, tables=[campaigns])
+    _first_counts.create(connection)
     _first_tokens.create(connection)
     ids = id_runs if connection.dialect.name == "sqlite" else _first_report_ids
     ids.create(connection)
@@ -230,6 +261,29 @@ def _seal_tables(connection: Connection) -> None:
     connection.execute(high_water.insert().values(first))
 
 
+def _releases_of_counts(connection: Connection) -> None:
+    """Make the tables for what is published in steps.
+
+    Up to version 5, counts were published after every report: they stay as they are, with 1 as the
+    size of their steps.
+    """
+    _metadata.create_all(connection, tables=[releases])
+    run = connection.exec_driver_sql
+    run("ALTER TABLE counts ADD COLUMN released BIGINT NOT NULL DEFAULT 0")
+    run("UPDATE counts SET released = reports")
+    wanted = select(campaigns.c.key, campaigns.c.document, campaigns.c.created)
+    for key, document, created in connection.execute(wanted).all():
+        try:
+            layout = CellLayout(Campaign.from_json(document))
+        except NoutputError:  # this version shows nothing of it
+            continue
+        query = select(counts.c.cell, counts.c.reports).where(counts.c.campaign == key)
+        known = {cell: reports for cell, reports in connection.execute(query) if reports}
+        parts = [block.cells for block in layout.blocks]
+        for each in Published.at_once(known, parts, created).releases:
+            connection.execute(insert(releases).values(campaign=key, **asdict(each)))
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
@@ -237,6 +291,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _bound_tokens,
     _ids_without_order,
     _seal_tables,
+    _releases_of_counts,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,26 +20,25 @@ from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
     DamagedError,
-    Milestone,
     Outcome,
     Snapshot,
     Submission,
     UnavailableError,
 )
+from noutput.collector.store.releases import SqlReleases
 from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _log = logging.getLogger("noutput.collector")
-_MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
-class SqlStore(SqlTokens):
+class SqlStore(SqlReleases, SqlTokens):
     """A store on a database that speaks SQL; see `Store`."""
 
     reads_quickly = False
@@ -180,38 +179,6 @@ class SqlStore(SqlTokens):
         with self._read() as connection:
             return {key: int(total) for key, total in connection.execute(query) if total}
 
-    def add_history(
-        self, key: int, milestones: Sequence[Milestone], last: Mapping[int, int]
-    ) -> None:
-        """Keep milestones of a campaign, where nobody else has added any meanwhile."""
-        with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
-            self._lock_schema(connection)
-            newest = {each.question: each.reports for each in self._history(connection, key)}
-            fresh = [
-                each
-                for each in milestones
-                if newest.get(each.question, 0) == last.get(each.question, 0)
-            ]
-            self._add_history(connection, key, fresh)
-
-    def _add_history(
-        self, connection: Connection, key: int, milestones: Sequence[Milestone]
-    ) -> None:
-        rows = [{"campaign": key, **asdict(milestone)} for milestone in milestones]
-        if rows:
-            connection.execute(insert(schema.history), rows)
-
-    def history(self, key: int) -> list[Milestone]:
-        """Return all milestones of a campaign, by question and number of reports."""
-        with self._read() as connection:
-            return self._history(connection, key)
-
-    def _history(self, connection: Connection, key: int) -> list[Milestone]:
-        table = schema.history
-        query = select(*_MILESTONES).where(table.c.campaign == key)
-        ordered = query.order_by(table.c.question, table.c.reports)
-        return [Milestone(*row) for row in connection.execute(ordered)]
-
     @contextmanager
     def snapshot(self, campaign_id: str) -> Iterator[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""
@@ -223,7 +190,8 @@ class SqlStore(SqlTokens):
             counts = self._counts(connection, row.key)
             known = self._history(connection, row.key)
             seal = self._seals(connection).get(row.key)
-            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal)
+            shown = self._published(connection, row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal, shown)
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -237,7 +205,7 @@ class SqlStore(SqlTokens):
             except IntegrityError:
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
             self._add_cells(connection, key, snapshot)
-            self._add_history(connection, key, snapshot.history)
+            self._restore_published(connection, key, snapshot.published, snapshot.history)
             seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)

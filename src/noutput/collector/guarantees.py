@@ -1,0 +1,159 @@
+"""What is promised to whom: the operator sees reports, everybody else steps of many reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from noutput.amplification.composition import published_rounds
+from noutput.amplification.published import DELTA, published_privacy
+from noutput.amplification.result import round_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noutput.amplification.published import Certified
+    from noutput.collector.store.interface import Release
+
+__all__ = ["Readers", "operator_sentence", "planned", "readers_of", "worst_of"]
+
+_KEPT = 1024  # steps that are known; one takes milliseconds, and up to a second where it is small
+_CHANCE = {DELTA: "10^-8 (1 in 100 million)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Guarantee against everybody who sees only what is published.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Upper bounds, of all that one person sends.
+    step : int
+        The fewest reports that were published together.
+
+    Examples
+    --------
+    >>> print(Readers(0.25, 1e-8, 500).sentence)
+    From what is published, nobody learns more than epsilon 0.25 about one person, except with ...
+    """
+
+    epsilon: float
+    delta: float
+    step: int
+
+    @property
+    def chance(self) -> str:
+        """Delta as people read it."""
+        return _CHANCE.get(self.delta, round_up(self.delta))
+
+    @property
+    def sentence(self) -> str:
+        """What is promised, with all that it assumes."""
+        return (
+            f"From what is published, nobody learns more than epsilon {round_up(self.epsilon)} "
+            f"about one person, except with probability {self.chance}, if at least "
+            f"{self.step - 1:,} others whose reports were published in the same step answered "
+            "honestly and tell nobody their reports. Neither ids nor times nor the order of "
+            f"reports are published: results change in steps of {self.step:,} reports or more."
+        )
+
+
+def operator_sentence(epsilon: float) -> str:
+    """Return what is promised to a person against whoever runs the collector.
+
+    Examples
+    --------
+    >>> print(operator_sentence(1.0))
+    The operator of this collector sees reports, and learns at most epsilon 1 about one person, ...
+    """
+    return (
+        f"The operator of this collector sees reports, and learns at most epsilon "
+        f"{round_up(epsilon)} about one person, without exception and whatever others do."
+    )
+
+
+def readers_of(mechanisms: Sequence[Certified], steps: Sequence[int]) -> Readers | None:
+    """Return the guarantee of a person who is in a step of each of these tables.
+
+    There is none where nothing below the sum of the losses of their reports is proven.
+
+    Parameters
+    ----------
+    mechanisms : sequence of tables
+    steps : sequence of int
+        How many reports were published together, one number per table.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.design(1.0, 16, "worst").mechanism
+    >>> found = readers_of([m], [500])
+    >>> 0.2 < found.epsilon < 0.3, found.delta, found.step
+    (True, 1e-08, 500)
+    >>> readers_of([m], [2]) is None
+    True
+    """
+    return _found(tuple(mechanisms), tuple(steps)) if steps else None
+
+
+@lru_cache(maxsize=_KEPT)
+def _found(mechanisms: tuple[Certified, ...], steps: tuple[int, ...]) -> Readers | None:
+    local = math.fsum(each.privacy_loss() for each in mechanisms)
+    if len(steps) > 1:
+        epsilon = published_rounds(mechanisms, reports=steps, delta=DELTA).epsilon
+    else:
+        epsilon = published_privacy(mechanisms[0], reports=steps[0], delta=DELTA).epsilon
+    return Readers(epsilon, DELTA, min(steps)) if epsilon < local else None
+
+
+def worst_of(
+    mechanisms: Sequence[Certified],
+    releases: Sequence[Release],
+    *,
+    all_questions: bool,
+) -> Readers | None:
+    """Return what holds for everybody whose reports were published, in whatever step.
+
+    Parameters
+    ----------
+    mechanisms : sequence of tables
+        One per question.
+    releases : sequence of Release
+    all_questions : bool
+        Whether a person answers all questions, and not one.
+    """
+    tables = [mechanisms[each.question] for each in releases]
+    return _weakest(tables, [each.smallest for each in releases], all_questions=all_questions)
+
+
+def planned(tables: Sequence[Certified], step: int, *, all_questions: bool) -> Readers | None:
+    """Return what will hold where every question is published in steps of so many reports.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> weak, strong = (no.design(epsilon, 16, "worst").mechanism for epsilon in (1.0, 2.0))
+    >>> found = planned([weak, strong], 500, all_questions=False)
+    >>> found == planned([strong], 500, all_questions=False)
+    True
+    >>> planned([weak, strong], 500, all_questions=True).epsilon > found.epsilon
+    True
+    """
+    return _weakest(tables, [step] * len(tables), all_questions=all_questions)
+
+
+def _weakest(
+    tables: Sequence[Certified], steps: Sequence[int], *, all_questions: bool
+) -> Readers | None:
+    """Return what holds for everybody: of all questions together, or of the worst one."""
+    if all_questions:
+        return readers_of(tables, steps)
+    found = [readers_of([table], [step]) for table, step in zip(tables, steps, strict=True)]
+    proven = [each for each in found if each is not None]
+    if len(proven) < len(found) or not proven:
+        return None
+    weakest = max(proven, key=lambda each: each.epsilon)
+    return Readers(weakest.epsilon, weakest.delta, min(steps))
