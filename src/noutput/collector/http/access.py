@@ -137,16 +137,21 @@ def may_administer(token: TokenRow | None, entry: KnownCampaign) -> bool:
 
 def may_read(token: TokenRow | None, entry: KnownCampaign) -> bool:
     """Say whether the holder of a token may read the estimates of a campaign."""
-    return entry.campaign.public or is_operator(token, entry)
-
-
-def is_operator(token: TokenRow | None, entry: KnownCampaign) -> bool:
-    """Say whether a token is for a campaign, so that its holder may see the alarms of it."""
-    return (
+    return entry.campaign.public or (
         token is not None
         and token.kind in ("admin", "read")
         and token.campaign in (None, entry.key)
     )
+
+
+def is_operator(token: TokenRow | None, entry: KnownCampaign) -> bool:
+    """Say whether somebody has an admin token for a campaign, or signed in with one.
+
+    Holders of read tokens see what is published, as everybody else does.
+    """
+    if token is None or token.campaign not in (None, entry.key):
+        return False
+    return token.kind == "admin" or token.parent is not None
 
 
 def check_reader(token: TokenRow | None, entry: KnownCampaign) -> None:
