@@ -248,6 +248,18 @@ class TokenList(_Model):
     tokens: list[TokenInfo]
 
 
+class AdmissionRequest(_Model):
+    """How many one-time tokens are wanted."""
+
+    count: int = Field(ge=1, le=10_000)
+
+
+class AdmissionTokens(_Model):
+    """New one-time tokens, each for one person; they are shown this once."""
+
+    tokens: list[str]
+
+
 class Health(_Model):
     """The process answers, or reports can be counted."""
 

@@ -125,6 +125,8 @@ class Snapshot:
         What was known before.
     seal : Seal, optional
         What counts and ids add up to, where that was kept.
+    issued : sequence of bytes
+        The hashes of the one-time tokens that were handed out.
     """
 
     row: CampaignRow
@@ -132,6 +134,7 @@ class Snapshot:
     ids: Iterator[bytes]
     history: Sequence[Milestone] = ()
     seal: Seal | None = None
+    issued: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +248,15 @@ class Store(Protocol):
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+
+    def issue(self, key: int, digests: Sequence[bytes]) -> bool:
+        """Keep the hashes of one-time tokens; say whether the campaign was there."""
+
+    def issued(self, key: int, digests: Sequence[bytes]) -> list[bool]:
+        """Say which one-time tokens were issued for a campaign, by their hashes."""
+
+    def count_issued(self, key: int) -> int:
+        """Return how many one-time tokens were issued for a campaign."""
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
         """Keep a token; say whether that was possible.

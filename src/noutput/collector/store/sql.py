@@ -26,6 +26,7 @@ from noutput.collector.store.interface import (
     Submission,
     UnavailableError,
 )
+from noutput.collector.store.issued import SqlIssued
 from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
 
@@ -39,7 +40,7 @@ _log = logging.getLogger("noutput.collector")
 _MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
-class SqlStore(SqlTokens):
+class SqlStore(SqlTokens, SqlIssued):
     """A store on a database that speaks SQL; see `Store`."""
 
     reads_quickly = False
@@ -223,7 +224,8 @@ class SqlStore(SqlTokens):
             counts = self._counts(connection, row.key)
             known = self._history(connection, row.key)
             seal = self._seals(connection).get(row.key)
-            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal)
+            issued = self._issued(connection, row.key)
+            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal, issued)
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -238,6 +240,7 @@ class SqlStore(SqlTokens):
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
             self._add_cells(connection, key, snapshot)
             self._add_history(connection, key, snapshot.history)
+            self._issue(connection, key, snapshot.issued)
             seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)
