@@ -128,7 +128,7 @@ class Issuer:
 
 
 async def _body(receive: Receive) -> bytes:
-    data = b""
+    data = bytearray()
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             while True:
@@ -139,6 +139,6 @@ async def _body(receive: Receive) -> bytes:
                 if len(data) > _SIZE:
                     raise _RefusalError(413, f"the body must have {_SIZE} bytes")
                 if not message.get("more_body"):
-                    return data
+                    return bytes(data)
     except TimeoutError:
         raise _RefusalError(408, "the request took too long to arrive") from None

@@ -35,7 +35,7 @@ def new_code() -> str:
 
 
 class Codes:
-    """A hook that admits whoever has a code that was not used before.
+    r"""A hook that admits whoever has a code that was not used before.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Codes:
     --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "codes.txt").write_text("kiosk-0001\\nkiosk-0002\\n")
+    >>> _ = (folder / "codes.txt").write_text("kiosk-0001\nkiosk-0002\n")
     >>> codes = Codes(folder / "codes.txt", folder / "used.db")
     >>> codes("kiosk-0001", b"a"), codes("kiosk-0001", b"a"), codes("kiosk-0001", b"b")
     (True, True, False)

@@ -158,9 +158,9 @@ def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
     responses={
         200: {"description": "All reports are counted, durably."},
         **refusals(
-            "malformed-body", "campaign-not-open", "invalid-token", "unknown-campaign", "request-timeout",
-            "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
-            "unknown-question", "unknown-output", "repeated-id",
+            "malformed-body", "campaign-not-open", "invalid-token", "unknown-campaign",
+            "request-timeout", "wrong-fingerprint", "body-too-large", "unsupported-media-type",
+            "unknown-attribute", "unknown-question", "unknown-output", "repeated-id",
         ),
     },
     openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},

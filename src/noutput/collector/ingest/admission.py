@@ -25,7 +25,7 @@ __all__ = ["Gate", "gate", "refused_token"]
 
 Gate: TypeAlias = Callable[[Iterable[bytes], bool], None]
 
-_NONCE = 32  # bytes
+_TYPE, _NONCE = 2, 32  # bytes
 _AT_ONCE = 16  # signatures, half a millisecond
 _PAUSE_SECONDS = 1e-4
 _SHA384 = SHA384()
@@ -43,11 +43,13 @@ def gate(campaign: Campaign) -> Gate:
     if campaign.admission.kind != "anonymous":
         return _pass_all
     key = _public_key(campaign.admission.modulus)
+    whole = signed_part(campaign, bytes(_NONCE))
+    before, after = whole[:_TYPE], whole[_TYPE + _NONCE :]
 
     def verify(tokens: Iterable[bytes], aside: bool = False) -> None:
         for place, token in enumerate(_paused(tokens) if aside else tokens):
             try:
-                key.verify(token[_NONCE:], signed_part(campaign, token[:_NONCE]), _PSS, _SHA384)
+                key.verify(token[_NONCE:], before + token[:_NONCE] + after, _PSS, _SHA384)
             except InvalidSignature:
                 raise refused_token(place, "be signed by the campaign's issuer") from None
 
