@@ -66,6 +66,7 @@ def _number(found: Summary) -> dict[str, Any]:
             "interval": [mean.low, mean.high],
             "method": found.mean_estimate.method,
             "bias_bound": found.mean_estimate.bias_bound,
+            "influence": found.mean_estimate.poisoning_bound(1),
         },
         "variance": found.variance.to_dict(),
         "quantiles": [

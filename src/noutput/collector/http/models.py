@@ -73,6 +73,9 @@ class MeanModel(_Model):
     interval: tuple[float, float]
     method: Literal["unbiased", "nearly unbiased"]
     bias_bound: float = Field(ge=0)
+    influence: float = Field(
+        ge=0, description="How far one report can move the mean: k people who lie, k times as far."
+    )
 
 
 class VarianceModel(_Model):
