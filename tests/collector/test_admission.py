@@ -24,7 +24,7 @@ from noutput.collector.ingest import admission as gates
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import export_campaign, import_campaign
 from noutput.collector.store.interface import Store
-from tests.campaign.examples import late_campaign
+from tests.campaign.examples import answers_to, late_campaign
 from tests.campaign.tokens import anonymous_campaign, signed_report, signed_token, token_campaign
 from tests.collector.service import JSON, Service, problem, start_service
 
@@ -181,14 +181,7 @@ def test_a_token_is_spent_once_per_question(service: Service) -> None:
     campaign = anonymous_campaign("late", ask="all")
     service.create(campaign)
     token = signed_token(campaign)
-    values = {
-        "commute": 30,
-        "stars": 4,
-        "age": "60+",
-        "means": "car",
-        "late": "no",
-        "kilometers": 1,
-    }
+    values = answers_to(campaign)
     reports = draw_reports(campaign, values, token)
     assert len({report.id for report in reports}) == len(reports) == 6
     for report in reports:

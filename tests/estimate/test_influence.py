@@ -20,6 +20,7 @@ BOUNDS = no.Interval(0, 180)
 @pytest.mark.parametrize("reach", [0.5, 1.0, 1.5, 2.0])
 def test_two_outputs_have_the_bias_of_the_formula(reach: float) -> None:
     table = no.mechanism("duchi", 1.0)
+    assert isinstance(table, no.TableMechanism)
     found = limited_scores(table, reach)
     # the whole numbers of a table are rounded
     assert found.bias_bound == pytest.approx(1.0 - reach * math.tanh(0.5), abs=1e-8)

@@ -145,7 +145,8 @@ def test_a_hook_decides() -> None:
 
 
 def test_hooks_are_loaded_by_name() -> None:
-    assert load_hook("noutput.issuer.codes:new_code") is new_code
+    hook: object = load_hook("noutput.issuer.codes:new_code")
+    assert hook is new_code
     for name in ("noutput.nothing:x", "noutput.issuer.codes:nothing", "", "noutput.issuer.codes"):
         with pytest.raises(InvalidArgumentError, match="admit must be MODULE:FUNCTION"):
             load_hook(name)

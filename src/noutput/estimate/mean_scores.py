@@ -192,7 +192,7 @@ def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
     cost[-1] = 1.0
     limits = [(-reach, reach)] * rows.shape[1] + [(0.0, None)]
     found = linprog(cost, sides, np.concatenate([x, -x]), bounds=limits, method="highs")
-    if not found.success:
+    if not found.success or found.x is None:
         raise ArithmeticError("the solver found no scores")
     values = np.clip(found.x[:-1], -reach, reach)
     means = rows @ values
