@@ -112,6 +112,9 @@ class ShareModel(_Model):
     value: float
     interval: tuple[float, float]
     standard_error: float = Field(ge=0)
+    influence: float = Field(
+        ge=0, description="How far one report can move the share, by the scores of exact intervals."
+    )
 
 
 class ScoreModel(_Model):
