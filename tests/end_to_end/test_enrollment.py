@@ -36,7 +36,8 @@ def test_everybody_who_is_enrolled_reports_once(tmp_path: Path) -> None:
         options = Options(str(tmp_path / "reports.db"), port=0, campaigns=(document,))
         with running(options) as collector:
             url = f"{collector.url}/campaigns/late"
-            assert "counted (id" in report(url, tmp_path / "one", "--code", CODES[0])
+            assert "Enrolled" in report(url, tmp_path / "one", "--code", CODES[0], "--enroll")
+            assert "counted (id" in report(url, tmp_path / "one")
             assert "counted before (id" in report(url, tmp_path / "one")
             assert "401" in report(url, tmp_path / "two", "--code", CODES[0])
             node = shutil.which("node")

@@ -7,13 +7,14 @@ import json
 import secrets
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from noutput.campaign import draw_report
+from noutput.campaign import Ledger, draw_report, enroll
 from noutput.campaign.enrollment import REQUEST_TYPE, make_secret, token_from, token_request
 from noutput.campaign.tokens import key_id, read_token, signed_part, write_token
 from noutput.collector.ingest.admission import gate
@@ -90,3 +91,25 @@ def test_this_client_gets_a_token_of_another_issuer(folder: Path) -> None:
     done = call(folder, do="sign", key=private, blinded=blinded)
     token = token_from(campaign, secret, bytes.fromhex(done["signature"]))
     gate(campaign)([read_token(campaign, token)], False)
+
+
+def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    issuer_key().save(tmp_path / "issuer.key")
+    (tmp_path / "codes.txt").write_text("only-code\n")
+    command = [sys.executable, "-m", "noutput", "issuer", "serve", "issuer.key"]
+    server = subprocess.Popen(
+        [*command, "--codes", "codes.txt", "--port", "0"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdout is not None
+    try:
+        address = server.stdout.readline().removeprefix("Signing at ").strip()
+        campaign = anonymous_campaign(issuer=address)
+        with Ledger(None) as ledger:
+            token = enroll(campaign, ledger, "only-code")
+        gate(campaign)([read_token(campaign, token)], False)
+    finally:
+        server.terminate()
+        server.wait(30)
+        server.stdout.close()
+    assert (tmp_path / "codes.txt.used").stat().st_mode & 0o777 == 0o600

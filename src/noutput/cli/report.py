@@ -50,6 +50,11 @@ __all__ = ["command"]
     help="Your enrollment code, where the campaign is anonymous: its issuer signs a token for you "
     "[or NOUTPUT_CODE].",
 )  # fmt: skip
+@click.option(
+    "--enroll", "only_enroll", is_flag=True,
+    help="Get the token of an anonymous campaign now, and report later: at one time, whoever sees "
+    "issuer and collector could connect both.",
+)  # fmt: skip
 @click.option("--attempts", type=click.IntRange(1, 100), default=6, show_default=True)
 def command(
     url: str,
@@ -60,6 +65,7 @@ def command(
     ledger: Path,
     token: str,
     code: str,
+    only_enroll: bool,
     attempts: int,
 ) -> None:
     """Answer the campaign at URL, so that nobody learns your answer.
@@ -88,6 +94,10 @@ def command(
     given = _read_values(values, campaign) if values else None
     with Ledger(ledger) as book:
         client = Client(campaign, book, policy)  # certified before anybody is asked
+        if only_enroll:
+            enroll(campaign, book, code, route)
+            click.echo("Enrolled; the token is in your ledger. Report at any later time.")
+            return
         reports = book.find(campaign.fingerprint)
         if not reports:
             answers = given or _ask_all(campaign)
