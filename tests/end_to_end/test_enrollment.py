@@ -16,6 +16,8 @@ from noutput.collector.server import Options, running
 from noutput.issuer import server as issuer
 from noutput.issuer.codes import Codes
 from tests.campaign.tokens import anonymous_campaign, issuer_key, token_campaign
+from tests.end_to_end.browser import chromium
+from tests.end_to_end.elsewhere import elsewhere
 
 CODES = ["first-code", "second-code", "third-code"]
 
@@ -102,3 +104,36 @@ def test_an_issuer_has_a_key_and_codes(tmp_path: Path) -> None:
     assert len(set(codes)) == 3
     done = run(noutput, ["issuer", "serve", str(tmp_path / "issuer.key")])
     assert "Give either --codes or --admit." in done.output
+
+
+ENROLL = """
+async ({ url, credential }) => {
+  const noutput = await import("/noutput.min.js");
+  const { admit, enroll } = await import("/enroll.js");
+  const campaign = await noutput.fetchCampaign(url);
+  const token = await enroll(campaign, { credential });
+  const same = await enroll(campaign, { credential });
+  const client = new noutput.Client(campaign, { policy: { epsilon: 2, total: 2 } });
+  const admitted = await admit(campaign, token);
+  const { accepted, reports } = await client.submit(url, "yes", { admitted });
+  return [accepted, token === same, reports[0].token === token];
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_page_of_another_origin_enrolls_and_reports(tmp_path: Path) -> None:
+    shutil.copy("clients/js/enroll.js", tmp_path)
+    (tmp_path / "codes").write_text("\n".join(CODES))
+    codes = Codes(tmp_path / "codes", tmp_path / "used")
+    with issuer.running(issuer_key(), codes) as address:
+        document = tmp_path / "late.json"
+        document.write_text(anonymous_campaign(issuer=address).to_json())
+        options = Options(str(tmp_path / "reports.db"), port=0, campaigns=(document,))
+        with running(options) as collector, elsewhere(tmp_path) as site, chromium() as browser:
+            page = browser.new_page()
+            page.goto(site)
+            values = {"url": f"{collector.url}/campaigns/late", "credential": CODES[0]}
+            assert page.evaluate(ENROLL, values) == [1, True, True]
+            page.close()
+    codes.close()
