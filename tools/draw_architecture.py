@@ -28,6 +28,7 @@ _NOTES = {
     "collector": "HTTP, dashboard",
     "evaluation": "the paper's claims",
     "frames": "dataframes, files",
+    "issuer": "anonymous tokens",
     "planner": "expected errors",
     "registry": "mechanisms by name",
     "designs": "the best table, and its proof",

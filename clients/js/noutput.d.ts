@@ -1,3 +1,5 @@
+import type { Admitted } from "./enroll.js";
+
 /** What went wrong: the campaign, its privacy, the person's policy or values, or the delivery. */
 export type ErrorCode = "document" | "privacy" | "policy" | "closed" | "value" | "delivery";
 
@@ -139,6 +141,8 @@ export interface SecondReport {
   readonly question: string;
   readonly output: number;
   readonly id: string;
+  /** Where the campaign is not open to everybody. */
+  readonly token?: string;
 }
 
 export type Report = FirstReport | SecondReport;
@@ -226,13 +230,13 @@ export function send(url: string | URL, report: Report, options?: DeliveryOption
 export class Client {
   constructor(campaign: Campaign, options?: ClientOptions);
   /** The person's reports, one per question that is asked: new ones, or those stored before. */
-  reports(values: Values): Promise<Report[]>;
+  reports(values: Values, admitted?: Admitted): Promise<Report[]>;
   /** The person's report, where the campaign asks for one. */
-  report(values: Values): Promise<Report>;
+  report(values: Values, admitted?: Admitted): Promise<Report>;
   /** Report, send one by one, and note that all were sent; safe to repeat. */
   submit(
     url: string | URL,
     values: Values,
-    options?: DeliveryOptions,
+    options?: DeliveryOptions & { admitted?: Admitted },
   ): Promise<Receipt & { reports: Report[] }>;
 }

@@ -148,7 +148,7 @@ export function canonical(value) {
 }
 
 async function sha256(...parts) {
-  need(crypto.subtle, "document", "the page must come over https");
+  need(crypto.subtle, "document", "https is needed");
   return hex(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
@@ -173,7 +173,8 @@ const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)
 const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
 const isScores = (scores, { answers }) =>
   isIncreasing(64)(scores) && isTexts(answers) && scores.length === answers.length;
-const isCount = (value) => isInteger(value) && value > 0 && value <= 1e12;
+const isCount = (value, { kind }) => // of an open admission without one, the text is enough
+  value === undefined ? kind !== "open" : isInteger(value) && value > 0 && value <= 1e12;
 const isChecked = () => true; // elsewhere
 const isGoal = oneOf("balanced", "mean", "distribution");
 const isObjective = oneOf("cdf", "shares", "mean", "balanced");
@@ -203,9 +204,10 @@ const CAMPAIGNS = [
     admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
   },
 ];
-const TOKEN = { kind: "token", reports_per_hour: perhaps(isCount) };
+const OPEN = { kind: "open", reports_per_hour: isCount };
+const TOKEN = { ...OPEN, kind: "token" };
 const ADMISSIONS = [
-  { kind: "open", reports_per_hour: isCount }, // else it is written as a text
+  OPEN,
   TOKEN,
   { ...TOKEN, kind: "anonymous", issuer: isMatch(/^https?:..[\w.:-]+$/), key: isMatch(/^[\w-]{456}$/) },
 ];
@@ -367,8 +369,8 @@ export class Client {
     this.#settings = { epsilon: 1, total: 4, days: 30, ...policy, storage, now };
     const { epsilon, total, days } = this.#settings;
     const good = [epsilon, total, days].every(isPositive);
-    need(good && storage, "policy", "positive epsilon, total, days and a storage are needed");
-    need(certified.has(campaign), "document", "the campaign must come from readCampaign");
+    need(good && storage, "policy", "bad epsilon, total, days or storage");
+    need(certified.has(campaign), "document", "use readCampaign");
     const { ask, tables } = campaign;
     const fits =
       ask === "all" && tables[1]
@@ -379,23 +381,23 @@ export class Client {
   }
 
   /** The person's reports, one per question that is asked: new ones, or those stored before. */
-  async reports(values) {
+  async reports(values, admitted) {
     const inputs = this.#inputs(values);
     return this.#locked((entries) => {
       const stored = entries[this.#campaign.fingerprint];
-      return stored ? reportsOf(stored) : this.#remember(entries, inputs);
+      return stored ? reportsOf(stored) : this.#remember(entries, inputs, admitted);
     });
   }
 
   /** The person's report, where the campaign asks for one. */
-  async report(values) {
-    need(this.#campaign.ask === "one", "value", "use reports: all are asked");
-    return (await this.reports(values))[0];
+  async report(values, admitted) {
+    need(this.#campaign.ask === "one", "value", "use reports");
+    return (await this.reports(values, admitted))[0];
   }
 
   /** Report, send one by one, and note that all were sent; safe to repeat. */
-  async submit(url, values, options) {
-    const reports = await this.reports(values);
+  async submit(url, values, options = {}) {
+    const reports = await this.reports(values, options.admitted);
     let accepted = 0;
     for (const report of reports) accepted += (await send(url, report, options)).accepted;
     // They are counted, also where the ledger was cleared meanwhile, or is too full for the note.
@@ -415,8 +417,9 @@ export class Client {
     return questions.map((question) => encode(question, named[question.name]));
   }
 
-  #remember(entries, inputs) {
-    const { fingerprint, ask, epsilon, opens, closes } = this.#campaign;
+  #remember(entries, inputs, admitted) {
+    const { fingerprint, ask, epsilon, opens, closes, admission } = this.#campaign;
+    need(admitted || oneOf(undefined, "open")(admission?.kind), "value", "a token is needed");
     const { epsilon: allowed, total, days, now: clock } = this.#settings;
     const now = clock();
     const open = now >= Date.parse(opens) && now < Date.parse(closes);
@@ -431,24 +434,25 @@ export class Client {
       `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`,
     );
     const places = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
-    const reports = places.map((place) => this.#draw(place, inputs[place]));
+    const reports = places.map((place) => this.#draw(place, inputs[place], admitted));
     entries[fingerprint] = { reports, epsilon: cost, answered: now, sent: false };
     this.#save(entries);
     return reports;
   }
 
-  #draw(place, input) {
+  #draw(place, input, admitted) {
     const { version, fingerprint: campaign, questions, tables } = this.#campaign;
     const key = version === 1 ? "attribute" : "question";
     const output = draw(tables[place], input, ...random(2));
-    return { version, campaign, [key]: questions[place].name, output, id: hex(random(4).buffer) };
+    const id = hex(random(4).buffer);
+    return { version, campaign, [key]: questions[place].name, output, id, ...admitted?.(place) };
   }
 
   #save(reports) {
     const { storage } = this.#settings;
     const text = JSON.stringify({ version: 2, reports });
     storage.setItem(KEY, text);
-    need(storage.getItem(KEY) === text, "policy", "the storage does not keep the ledger");
+    need(storage.getItem(KEY) === text, "policy", "the storage keeps nothing");
   }
 
   /** Between reading and saving nothing else of this page runs; other pages wait for the lock. */
@@ -458,7 +462,7 @@ export class Client {
       const text = this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}';
       const { version, reports } = parse(text);
       const good = oneOf(1, 2)(version) && isObject(reports) && Object.values(reports).every(isEntry);
-      need(good, "policy", "the ledger is damaged, or of another version");
+      need(good, "policy", "the ledger is damaged or newer");
       return work(reports);
     };
     return locks ? locks.request(KEY, run) : run();
@@ -485,7 +489,7 @@ export async function send(url, report, options) {
   const answer = await exchange(`${trim(url)}/reports`, JSON.stringify(report), MAX_ANSWER, options);
   const { accepted, repeated } = parse(answer);
   const counted = oneOf(0, 1)(repeated) && accepted === 1 - repeated;
-  need(counted, "delivery", "the server acknowledges nothing");
+  need(counted, "delivery", "nothing is acknowledged");
   return { accepted, repeated };
 }
 
@@ -509,7 +513,7 @@ const parse = (data, check = () => true) => {
 const isPlain = (found, text) => {
   const written = members(text);
   const isWhole = ([, key, digits]) =>
-    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables|reports_per_hour)$/.test(JSON.parse(key));
+    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables|.*_hour)$/.test(JSON.parse(key));
   return written.length === members(JSON.stringify(found)).length && written.every(isWhole);
 };
 

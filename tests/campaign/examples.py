@@ -17,6 +17,7 @@ from noutput.campaign import (
     YesNo,
 )
 from noutput.mechanisms import exact
+from noutput.questions import Answers
 from tests.tables import window_table
 
 SHAPES = [(0.5, 2, 2, 0.5), (1.0, 3, 3, 0.4), (2.0, 5, 4, 0.3), (4.0, 8, 5, 0.2), (7.5, 16, 9, 0.1)]
@@ -166,6 +167,15 @@ def admitting_campaigns() -> list[Campaign]:
         late_campaign(admission=Admission("token")),
         late_campaign(admission=anonymous_admission()),
     ]
+
+
+def answers_to(campaign: Campaign) -> dict[str, Any]:
+    """Return an answer to every question, as a client takes it."""
+    return {
+        question.name: question.labels[0] if isinstance(question, Answers) else question.lower
+        for question in campaign.questions
+        if isinstance(question, Answers | Number)
+    }
 
 
 def example_campaigns() -> list[Campaign]:

@@ -11,8 +11,10 @@ import pytest
 
 from noutput.campaign import Client, Ledger, Policy, Report
 from noutput.campaign import ledger as module
+from noutput.campaign.tokens import new_token
 from noutput.errors import InvalidArgumentError, PolicyError
 from tests.campaign.examples import NOW, commute_campaign, late_campaign, survey_campaign
+from tests.campaign.tokens import token_campaign
 
 OLD = """
 CREATE TABLE reports (
@@ -54,6 +56,23 @@ def test_nothing_is_lost(path: Path) -> None:
             assert again.report(42) == mine
 
 
+def test_a_ledger_without_tokens_gets_room_for_them(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "ledger") as connection:
+        for step in module._SCHEMA:
+            connection.execute(step)
+        connection.execute(f"PRAGMA application_id={module._APPLICATION}")
+        connection.execute("PRAGMA user_version=2")
+        connection.execute("INSERT INTO answers VALUES (?, 2, 1.0, ?)", (PRINT, NOW))
+        row = (PRINT, 0, "late", 1, "a" * 32, None)
+        connection.execute("INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?)", row)
+    connection.close()
+    with Ledger(tmp_path / "ledger") as ledger:
+        assert ledger.pending() == [Report(PRINT, "late", 1, "a" * 32)]
+        client = Client(token_campaign(), ledger, clock=lambda: NOW)
+        report = client.report("yes", new_token())
+        assert ledger.find(token_campaign().fingerprint) == [report]
+
+
 def test_what_was_spent_before_still_counts(path: Path) -> None:
     with Ledger(path) as ledger:
         client = Client(late_campaign(), ledger, Policy(1.0, 2.0), clock=lambda: NOW)
@@ -64,10 +83,10 @@ def test_what_was_spent_before_still_counts(path: Path) -> None:
 def test_a_migration_that_fails_changes_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for count in range(1, len(module._FROM_VERSION_1) + 1):
-        steps = (*module._FROM_VERSION_1[:count], "SELECT no_such_function()")
+    for count in range(1, len(module._STEPS[1]) + 1):
+        steps = (*module._STEPS[1][:count], "SELECT no_such_function()")
         with monkeypatch.context() as patch:
-            patch.setattr(module, "_FROM_VERSION_1", steps)
+            patch.setitem(module._STEPS, 1, steps)
             with pytest.raises(InvalidArgumentError, match="ledger that can be read"):
                 Ledger(path)
         connection = sqlite3.connect(path)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from noutput import frames
-from noutput.campaign import Campaign, Report
+from noutput.campaign import Admission, Campaign, Report, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.report import new_id
-from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
+from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, decode_report, encode_report
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
+from noutput.collector.issuing import issue_tokens
 from noutput.collector.store import open_store
-from tests.campaign.examples import survey_campaign
+from tests.campaign.examples import late_campaign, survey_campaign
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.process import free_port, launch
 
@@ -131,6 +133,25 @@ class Sender(threading.Thread):
         raise TimeoutError("no acknowledgement within 90 seconds")
 
 
+@dataclass
+class Enrolled(Sender):
+    """A client whose reports spend tokens, some of them once more, with another answer."""
+
+    tokens: list[str] = field(default_factory=list)
+
+    __hash__ = Sender.__hash__
+
+    def _draw(self, rng: random.Random) -> Report:
+        return draw_report(self.campaign, rng.choice(["no", "yes"]), self.tokens.pop())
+
+    def _until_acknowledged(self, body: bytes, kind: str, size: int) -> None:
+        super()._until_acknowledged(body, kind, size)
+        if kind == REPORT_TYPE:
+            report = decode_report(body, self.campaign)
+            other = encode_report(replace(report, output=1 - report.output))
+            super()._until_acknowledged(other, kind, size)
+
+
 # Files of the archive are written and put together all the time, so that kills hit that, too.
 ARCHIVING = """
 from noutput.collector.ingest import archiving
@@ -149,6 +170,7 @@ def run_with_kills(
     campaign: Campaign,
     postgresql: PostgresqlServer | None,
     archive: Path | None = None,
+    tokens: list[str] | None = None,
 ) -> None:
     """One collector on SQLite; two that share PostgreSQL, which crashes once itself."""
     options = () if archive is None else ("--archive", str(archive))
@@ -159,7 +181,12 @@ def run_with_kills(
         for port in ports
     ]
     kills = Kills()
-    senders = [Sender(campaign, ports, seed, kills) for seed in range(CLIENTS)]
+    senders = [
+        Sender(campaign, ports, seed, kills)
+        if tokens is None
+        else Enrolled(campaign, ports, seed, kills, tokens=tokens[seed::CLIENTS])
+        for seed in range(CLIENTS)
+    ]
     rng = random.Random(7)  # noqa: S311
     try:
         for sender in senders:
@@ -245,3 +272,23 @@ def test_postgresql_counts_exactly_what_it_acknowledged(
     document = tmp_path / "commute.json"
     document.write_text(campaign.to_json())
     run_with_kills(postgresql.new_database(), document, campaign, postgresql)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_tokens_are_spent_exactly_once(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "REPORTS", 1600)
+    monkeypatch.setattr(sys.modules[__name__], "KILLS", 2)
+    server = request.getfixturevalue("postgresql") if kind == "postgresql" else None
+    database = str(tmp_path / "reports.db") if server is None else server.new_database()
+    campaign = late_campaign("commute", admission=Admission("token"))
+    document = tmp_path / "commute.json"
+    document.write_text(campaign.to_json())
+    store = open_store(database)
+    row, _ = store.create(
+        campaign.id, campaign.fingerprint, campaign.to_json(), "2026-05-01T00:00:00Z"
+    )
+    tokens = issue_tokens(store, row.key, campaign, 1600)
+    store.close()
+    run_with_kills(database, document, campaign, server, tokens=tokens)

@@ -31,6 +31,7 @@ CHECKS = [
 ROUTES = {
     ("GET", "/campaigns"), ("POST", "/campaigns"), ("GET", "/campaigns/{id}"),
     ("DELETE", "/campaigns/{id}"), ("POST", "/campaigns/{id}/close"),
+    ("POST", "/campaigns/{id}/tokens"),
     ("POST", "/campaigns/{id}/reports"), ("GET", "/campaigns/{id}/estimates"),
     ("GET", "/health"), ("GET", "/health/live"), ("GET", "/health/ready"), ("GET", "/metrics"),
     ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/{id}"),

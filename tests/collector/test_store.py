@@ -207,7 +207,7 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
     connection.close()
     assert tables == {
         "noutput_schema", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
-        "releases", "seals", "tokens", "sqlite_sequence",
+        "issued_tokens", "releases", "seals", "tokens", "sqlite_sequence",
     }  # fmt: skip
     assert pool == (key, 2, b"a" * 16 + b"b" * 16 + bytes(16 * 1022))
 

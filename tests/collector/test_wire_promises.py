@@ -14,6 +14,7 @@ import pytest
 
 from noutput.campaign import Admission, Campaign, draw_report
 from noutput.campaign.packed import encode_packed
+from noutput.campaign.tokens import new_token
 from noutput.campaign.wire import (
     BATCH_TYPE,
     MAX_BATCH,
@@ -186,6 +187,13 @@ def unknown_attribute(service: Service, _: Campaign) -> httpx.Response:
     return service.send(changed(old, attribute="nothing"), REPORT_TYPE, old.id)
 
 
+def invalid_token(service: Service, _: Campaign) -> httpx.Response:
+    invited = make_campaign("invited", admission=Admission("token"))
+    service.create(invited)
+    report = draw_report(invited, VALUES, new_token())
+    return service.send(encode_report(report), REPORT_TYPE, invited.id)
+
+
 def close(service: Service, campaign: Campaign) -> httpx.Response:
     service.clock.now = campaign.closes
     return service.report(draw_report(campaign, VALUES))
@@ -229,6 +237,7 @@ def documented() -> dict[str, tuple[int, bool]]:
 ALL_REFUSED = {
     **REFUSED, "campaign-not-open": close, "unavailable": overflow, "too-many-requests": hurry,
     "unknown-attribute": unknown_attribute, "too-many-reports": flood, "campaign-limit": crowd,
+    "invalid-token": invalid_token,
 }  # fmt: skip
 
 

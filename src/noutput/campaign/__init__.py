@@ -21,6 +21,7 @@ from noutput.questions import Choice, Number, Scale, YesNo
 
 if TYPE_CHECKING:
     from noutput.campaign.delivery import Receipt, Route, fetch_campaign, send_batch, send_report
+    from noutput.campaign.enrollment import enroll
 
 __all__ = [
     "Admission",
@@ -39,17 +40,25 @@ __all__ = [
     "YesNo",
     "draw_report",
     "draw_reports",
+    "enroll",
     "fetch_campaign",
     "send_batch",
     "send_report",
 ]
 
-_DELIVERY = frozenset({"Receipt", "Route", "fetch_campaign", "send_batch", "send_report"})
+_LATE = {  # by the module that is loaded for it
+    "Receipt": "delivery",
+    "Route": "delivery",
+    "enroll": "enrollment",
+    "fetch_campaign": "delivery",
+    "send_batch": "delivery",
+    "send_report": "delivery",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _DELIVERY:
+    if name not in _LATE:
         raise AttributeError(f"module 'noutput.campaign' has no attribute {name!r}")
-    value = getattr(import_module("noutput.campaign.delivery"), name)
+    value = getattr(import_module(f"noutput.campaign.{_LATE[name]}"), name)
     globals()[name] = value
     return value

@@ -14,7 +14,7 @@ from noutput._text import check_pattern
 from noutput.campaign.text import NEWER
 from noutput.errors import DocumentError, InvalidArgumentError
 
-__all__ = ["KINDS", "MAX_PER_HOUR", "Admission"]
+__all__ = ["EXPONENT", "KEY_BYTES", "KINDS", "MAX_PER_HOUR", "Admission", "public_key"]
 
 KINDS = ("open", "token", "anonymous")
 MAX_PER_HOUR = 10**12
@@ -28,7 +28,8 @@ _BEFORE = bytes.fromhex(
     "0108300b0609608648016503040202a2030201300382010f003082010a0282010100"
 )
 _AFTER = bytes.fromhex("0203010001")
-_MODULUS = 256  # bytes
+EXPONENT = 65537
+KEY_BYTES = 256  # of the modulus
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,17 @@ class Admission:
         return result
 
 
+def public_key(modulus: int) -> bytes:
+    """Return a public key as RFC 9578 writes it.
+
+    Examples
+    --------
+    >>> len(public_key(2**2048 - 1))
+    342
+    """
+    return _BEFORE + modulus.to_bytes(KEY_BYTES) + _AFTER
+
+
 def _read_key(value: object) -> int:
     """Return the modulus of a public key in base64url."""
     data = b""
@@ -130,10 +142,10 @@ def _read_key(value: object) -> int:
         with suppress(binascii.Error):
             data = base64.b64decode(value, altchars=b"-_", validate=True)
     modulus = int.from_bytes(data[len(_BEFORE) : -len(_AFTER)])
-    whole = len(data) == len(_BEFORE) + _MODULUS + len(_AFTER)
+    whole = len(data) == len(_BEFORE) + KEY_BYTES + len(_AFTER)
     if (
         not (whole and data.startswith(_BEFORE) and data.endswith(_AFTER))
-        or modulus.bit_length() != 8 * _MODULUS
+        or modulus.bit_length() != 8 * KEY_BYTES
         or modulus % 2 == 0
     ):
         rule = "be an RSASSA-PSS key of 2,048 bits in base64url, as `noutput issuer keygen` prints"

@@ -97,12 +97,12 @@ def split(data: bytes) -> Batch:
     return Batch(_head(text[: first.start()] + "[]" + text[end:]), text, spans)
 
 
-def check_count(count: int) -> None:
+def check_count(count: int, most: int = MAX_BATCH) -> None:
     """Refuse a batch of no reports, or of more than 10,000."""
     if count < 1:
         raise WireError("malformed-body", "reports", "have at least one entry", count)
-    if count > MAX_BATCH:
-        rule = f"have at most {MAX_BATCH} entries"
+    if count > most:
+        rule = f"have at most {most} entries"
         raise WireError("body-too-large", "reports", rule, count)
 
 

@@ -10,8 +10,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from noutput.campaign.policy import Policy
-from noutput.campaign.report import Report
+from noutput.campaign.report import Report, new_id
 from noutput.campaign.text import format_instant
+from noutput.campaign.tokens import read_token, report_id, write_token
 from noutput.errors import InvalidArgumentError, PolicyError, PrivacyError
 from noutput.mechanisms.answer_table import AnswerTable
 
@@ -104,16 +105,16 @@ class Client:
         _check_policy(campaign, self._policy)
 
     @_keeping_no_value
-    def report(self, values: Values) -> Report:
+    def report(self, values: Values, token: str = "") -> Report:
         """Return the person's report on a campaign that asks one question; see `reports`."""
         if self._campaign.ask != "one":
             rule = "ask one question: reports() returns what it asks for"
             raise InvalidArgumentError("campaign", rule, self._campaign.ask)
-        (report,) = self.reports(values)
+        (report,) = self.reports(values, token)
         return report
 
     @_keeping_no_value
-    def reports(self, values: Values) -> list[Report]:
+    def reports(self, values: Values, token: str = "") -> list[Report]:
         """Return the person's reports: new ones, or those that were made before.
 
         Parameters
@@ -122,6 +123,9 @@ class Client:
             The answer to every question; without its name where the campaign has one question.
             Numbers are in their own unit, and outside of the bounds they are moved to the
             nearer bound; other answers are given by themselves or by their labels.
+        token : str
+            The person's token, where the campaign is not open to everybody: from the operator, or
+            what `enroll` returns. Reports that were made before have theirs.
 
         Returns
         -------
@@ -134,7 +138,8 @@ class Client:
         PolicyError
             If new reports would exceed the policy's total.
         InvalidArgumentError
-            If a value is missing or no answer, or the campaign is not open.
+            If a value is missing or no answer, the campaign is not open, or its reports need a
+            token and this is none.
         """
         campaign = self._campaign
         inputs = _inputs(campaign, values)
@@ -148,13 +153,14 @@ class Client:
             rule = f"lie in the campaign's time, from {opens} until before {closes}"
             raise InvalidArgumentError("now", rule, format_instant(moment))
         cost = self._policy.cost(campaign.epsilon)
+        admitted = _admitted(campaign, token)
         return self._ledger.remember(
-            campaign.fingerprint, cost, self._policy, now, lambda: _draw(campaign, inputs)
+            campaign.fingerprint, cost, self._policy, now, lambda: _draw(campaign, inputs, admitted)
         )
 
 
 @_keeping_no_value
-def draw_report(campaign: Campaign, values: Values) -> Report:
+def draw_report(campaign: Campaign, values: Values, token: str = "") -> Report:
     """Draw the report of a simulated person, where the campaign asks one question.
 
     Examples
@@ -172,12 +178,12 @@ def draw_report(campaign: Campaign, values: Values) -> Report:
     if campaign.ask != "one":
         rule = "ask one question: draw_reports() returns what it asks for"
         raise InvalidArgumentError("campaign", rule, campaign.ask)
-    (report,) = draw_reports(campaign, values)
+    (report,) = draw_reports(campaign, values, token)
     return report
 
 
 @_keeping_no_value
-def draw_reports(campaign: Campaign, values: Values) -> list[Report]:
+def draw_reports(campaign: Campaign, values: Values, token: str = "") -> list[Report]:
     r"""Draw reports that nothing remembers: for simulated people.
 
     Guarantees
@@ -198,7 +204,7 @@ def draw_reports(campaign: Campaign, values: Values) -> list[Report]:
     >>> [report.question for report in draw_reports(campaign, {"late": "no", "by_train": True})]
     ['late', 'by_train']
     """
-    return _draw(campaign, _inputs(campaign, values))
+    return _draw(campaign, _inputs(campaign, values), _admitted(campaign, token))
 
 
 def _check_policy(campaign: Campaign, policy: Policy) -> None:
@@ -233,15 +239,29 @@ def _without_frames(error: Exception) -> Exception:
     return error
 
 
-def _draw(campaign: Campaign, inputs: list[float]) -> list[Report]:
+def _admitted(campaign: Campaign, token: str) -> bytes:
+    """Return the token of a person, in its form for packed batches; empty where none is needed."""
+    if not campaign.admission.needs_token:
+        if token:
+            rule = "be absent: the campaign is open to everybody"
+            raise InvalidArgumentError("token", rule, "a token")
+        return b""
+    if not token:
+        raise InvalidArgumentError("token", "be given: the campaign asks for one", "no token")
+    return read_token(campaign, token)
+
+
+def _draw(campaign: Campaign, inputs: list[float], token: bytes) -> list[Report]:
     places = [secrets.randbelow(len(inputs))] if campaign.ask == "one" else range(len(inputs))
-    return [_draw_one(campaign, place, inputs[place]) for place in places]
+    return [_draw_one(campaign, place, inputs[place], token) for place in places]
 
 
-def _draw_one(campaign: Campaign, place: int, x: float) -> Report:
+def _draw_one(campaign: Campaign, place: int, x: float, token: bytes) -> Report:
     output = _output(campaign.tables[place], x)
     name = campaign.questions[place].name
-    return Report(campaign.fingerprint, name, output, version=campaign.version)
+    identity = report_id(campaign, token, place) if token else new_id()
+    text = write_token(campaign, token) if token else ""
+    return Report(campaign.fingerprint, name, output, identity, campaign.version, text)
 
 
 def _output(table: Table, x: float) -> int:

@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 import urllib.error
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from noutput.campaign.report import Report
 
-__all__ = ["Receipt", "Route", "fetch_campaign", "send_batch", "send_report"]
+__all__ = [
+    "DEFAULT_ROUTE", "Receipt", "Route", "exchange", "fetch_campaign", "read_object", "send_batch",
+    "send_report",
+]  # fmt: skip
 
 _URL = re.compile(r"(?=[!-~]+\Z)https?://[^/?#@]+(/[^?#]*)?", re.IGNORECASE)
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -103,7 +106,7 @@ def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
     no answer from http://127.0.0.1:1/campaigns/commute: ...
     """
     address = _address(url)
-    data = _exchange(address, None, None, _MAX_CAMPAIGN, route)
+    data = exchange(address, None, None, _MAX_CAMPAIGN, route)
     if FORMAT.encode() not in data:
         base = re.sub(r"(?<=[^:/])/.*", "", address)
         rule = f"be the address of a campaign, such as {base}/campaigns/commute"
@@ -164,8 +167,8 @@ def send_batch(
 
 
 def _send(url: str, kind: str, body: bytes, count: int, route: Route) -> Receipt:
-    answer = _exchange(f"{_address(url)}/reports", kind, body, _MAX_ANSWER, route)
-    found = _object(answer)
+    answer = exchange(f"{_address(url)}/reports", kind, body, _MAX_ANSWER, route)
+    found = read_object(answer)
     accepted, repeated = found.get("accepted"), found.get("repeated")
     if type(accepted) is not int or type(repeated) is not int or accepted + repeated != count:
         rule = f"{accepted!r} accepted and {repeated!r} repeated of {count} reports"
@@ -189,9 +192,16 @@ def _address(url: object) -> str:
     return address
 
 
-def _exchange(url: str, kind: str | None, body: bytes | None, most: int, route: Route) -> bytes:
-    """Make attempts until one is answered for good."""
-    headers = {"User-Agent": "noutput", "Accept": "application/json"}
+def exchange(
+    url: str,
+    kind: str | None,
+    body: bytes | None,
+    most: int,
+    route: Route,
+    more: Mapping[str, str] | None = None,
+) -> bytes:
+    """Make attempts until one is answered for good; `more` are further headers."""
+    headers = {"User-Agent": "noutput", "Accept": "application/json", **(more or {})}
     if kind is not None:
         headers["Content-Type"] = kind
     for attempt in range(route.attempts):
@@ -236,7 +246,7 @@ def _refusal(refusal: urllib.error.HTTPError) -> DeliveryError:
         moved = refusal.headers.get("Location", "nowhere")
         return DeliveryError(f"the server redirects to {moved[:200]!r}: use that address", status)
     try:
-        found = _object(refusal.read(_MAX_ANSWER))
+        found = read_object(refusal.read(_MAX_ANSWER))
     except (DeliveryError, OSError, http.client.HTTPException):
         found = {}
     problem = found.get("type")
@@ -250,7 +260,8 @@ def _shown(words: str, most: int) -> str:
     return "".join(letter for letter in words[:most] if letter.isprintable())
 
 
-def _object(answer: bytes) -> dict[str, Any]:
+def read_object(answer: bytes) -> dict[str, Any]:
+    """Return the JSON object that a server answered."""
     try:
         return document.parse(answer)
     except DocumentError:

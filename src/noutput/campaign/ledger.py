@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["Ledger"]
 
 _APPLICATION = 0x6E6F7574  # "nout"
-_VERSION = 2
+_VERSION = 3
 _PATIENCE = 30.0  # seconds to wait for another process
 _OTHERS = 0o077  # the rights of everybody but the owner
+_TOKENS = (
+    "ALTER TABLE reports ADD COLUMN token TEXT NOT NULL DEFAULT ''",
+    """
+    CREATE TABLE enrollments (
+        campaign TEXT PRIMARY KEY, secret BLOB NOT NULL, token TEXT NOT NULL DEFAULT ''
+    ) WITHOUT ROWID
+    """,
+)
 _SCHEMA = (
     """
     CREATE TABLE answers (
@@ -38,7 +46,8 @@ _SCHEMA = (
     """,
 )
 _SELECT = (
-    "SELECT campaign, question, output, id, version FROM reports JOIN answers USING (campaign)"
+    "SELECT campaign, question, output, id, version, token"
+    " FROM reports JOIN answers USING (campaign)"
 )
 _FROM_VERSION_1 = (  # one report per campaign, with its cost
     "ALTER TABLE reports RENAME TO before",
@@ -47,6 +56,7 @@ _FROM_VERSION_1 = (  # one report per campaign, with its cost
     "INSERT INTO reports SELECT campaign, 0, attribute, output, id, sent FROM before",
     "DROP TABLE before",
 )
+_STEPS = {0: (*_SCHEMA, *_TOKENS), 1: (*_FROM_VERSION_1, *_TOKENS), 2: _TOKENS}
 
 
 class Ledger:
@@ -130,18 +140,15 @@ class Ledger:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if (application, version, tables) == (0, 0, 0):
-                steps: tuple[str, ...] = _SCHEMA
                 connection.execute(f"PRAGMA application_id={_APPLICATION}")
             elif application != _APPLICATION:
                 raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
-            elif version == 1:
-                steps = _FROM_VERSION_1
             elif version == _VERSION:
                 return
-            else:
-                rule = f"have version 1 or {_VERSION}: it needs a newer version of noutput"
+            elif version not in range(1, _VERSION):
+                rule = f"have a version up to {_VERSION}: it needs a newer version of noutput"
                 raise InvalidArgumentError("ledger", rule, version)
-            for step in steps:
+            for step in _STEPS[version]:
                 connection.execute(step)
             connection.execute(f"PRAGMA user_version={_VERSION}")
 
@@ -195,12 +202,13 @@ class Ledger:
                 (campaign, reports[0].version, cost, now),
             )
             connection.executemany(
-                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
+                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL, ?)",
                 [
-                    (campaign, place, report.question, report.output, report.id)
+                    (campaign, place, report.question, report.output, report.id, report.token)
                     for place, report in enumerate(reports)
                 ],
             )
+            connection.execute("DELETE FROM enrollments WHERE campaign = ?", (campaign,))
         return reports
 
     def find(self, campaign: str) -> list[Report]:
@@ -228,6 +236,46 @@ class Ledger:
                 "UPDATE reports SET sent = ? WHERE campaign = ? AND id = ?",
                 (now, report.campaign, report.id),
             )
+
+    def enroll(self, campaign: str, make: Callable[[], bytes]) -> tuple[bytes, str]:
+        """Return what an issuer is asked with for a token of a campaign, and the token.
+
+        Parameters
+        ----------
+        campaign : str
+            The campaign's fingerprint.
+        make : callable
+            Draws the secret; called once per campaign.
+
+        Returns
+        -------
+        secret : bytes
+            The same each time, until there are reports: so whoever was interrupted asks the same.
+        token : str
+            What `keep_token` was given; empty until then.
+
+        Examples
+        --------
+        >>> with Ledger(None) as ledger:
+        ...     first = ledger.enroll("0" * 64, lambda: b"one")
+        ...     ledger.keep_token("0" * 64, "t" * 24)
+        ...     first, ledger.enroll("0" * 64, lambda: b"two")
+        ((b'one', ''), (b'one', 'tttttttttttttttttttttttt'))
+        """
+        find = "SELECT secret, token FROM enrollments WHERE campaign = ?"
+        with self._transaction() as connection:
+            found = connection.execute(find, (campaign,)).fetchone()
+            if found is None:
+                found = (make(), "")
+                add = "INSERT INTO enrollments (campaign, secret) VALUES (?, ?)"
+                connection.execute(add, (campaign, found[0]))
+        return found[0], found[1]
+
+    def keep_token(self, campaign: str, token: str) -> None:
+        """Keep the token that an issuer has signed, until reports have it."""
+        change = "UPDATE enrollments SET token = ? WHERE campaign = ?"
+        with self._transaction() as connection:
+            connection.execute(change, (token, campaign))
 
     def close(self) -> None:
         """Close the file; a process that was forked leaves this to its parent."""

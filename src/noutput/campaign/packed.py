@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
 from noutput.campaign.report import ID_BYTES, Report
-from noutput.campaign.wire import check_count, check_member
+from noutput.campaign.tokens import packed_bytes, read_token, write_token
+from noutput.campaign.wire import check_count, check_member, check_spent, most_reports
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class PackedBatch:
     answers : memoryview
         The answers as a stream of bits, the first in the highest bit of the first byte. Each
         is the question's place followed by the output.
+    tokens : memoryview
+        Those of all reports, where the campaign's reports have tokens.
     """
 
     count: int
@@ -49,6 +52,7 @@ class PackedBatch:
     output_bits: int
     ids: memoryview
     answers: memoryview
+    tokens: memoryview
 
     @property
     def width(self) -> int:
@@ -57,8 +61,15 @@ class PackedBatch:
 
     def each_id(self) -> Iterator[bytes]:
         """Return the ids one by one."""
-        data = bytes(self.ids)
-        return (data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES))
+        return self._each(self.ids)
+
+    def each_token(self) -> Iterator[bytes]:
+        """Return the tokens one by one, empty ones where there are none."""
+        return self._each(self.tokens)
+
+    def _each(self, column: memoryview) -> Iterator[bytes]:
+        data, size = bytes(column), len(column) // self.count
+        return (data[size * place : size * (place + 1)] for place in range(self.count))
 
     def each_answer(self) -> Iterator[tuple[int, int]]:
         """Return the question's place and the output of every report."""
@@ -77,7 +88,7 @@ def widths(campaign: Campaign) -> tuple[int, int]:
 def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
     """Pack from 1 to 10,000 reports of a campaign, in the order of their ids."""
     ordered = sorted(reports, key=lambda report: report.id)
-    check_count(len(ordered))
+    check_count(len(ordered), most_reports(campaign))
     question_bits, output_bits = widths(campaign)
     width = question_bits + output_bits
     answers = 0
@@ -95,6 +106,8 @@ def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
     )
     ids = bytes.fromhex("".join(report.id for report in ordered))
     data = head + ids + answers.to_bytes(size, "big")
+    if campaign.admission.needs_token:
+        data += b"".join(read_token(campaign, report.token) for report in ordered)
     _check_ids(open_packed(data, campaign))
     return data
 
@@ -103,13 +116,14 @@ def _fields(campaign: Campaign) -> tuple[int, ...]:
     """Return what the header has between the version and the count, by the campaign's version.
 
     Version 1 has the two widths and a reserved zero. Version 2 has the widths of wave, stratum,
-    question and output, the bytes of a token and a reserved zero; only question and output take
-    bits in the campaigns that there are today.
+    question and output, and the bytes of a token: the lowest 8 bits, then 16 more. Neither wave nor
+    stratum takes bits in the campaigns that there are today.
     """
     question_bits, output_bits = widths(campaign)
     if campaign.version == 1:
         return question_bits, output_bits, 0
-    return 0, 0, question_bits, output_bits, 0, 0
+    high, low = divmod(packed_bytes(campaign), 256)
+    return 0, 0, question_bits, output_bits, low, high
 
 
 def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
@@ -137,18 +151,20 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
         raise WireError("wrong-fingerprint", "campaign", rule, fingerprint.hex())
     if tuple(fields) != _fields(campaign):
         raise WireError("malformed-body", "widths", f"be {_fields(campaign)}", tuple(fields))
-    check_count(count)
+    check_count(count, most_reports(campaign))
     question_bits, output_bits = widths(campaign)
     bits = count * (question_bits + output_bits)
     split = header.size + ID_BYTES * count
-    if len(data) != split + -(-bits // 8):
-        rule = f"have {split + -(-bits // 8)} bytes for {count} reports"
+    end = split + -(-bits // 8)
+    length = end + count * packed_bytes(campaign)
+    if len(data) != length:
+        rule = f"have {length} bytes for {count} reports"
         raise WireError("malformed-body", "body", rule, len(data))
-    if data[-1] & ((1 << -bits % 8) - 1):
-        raise WireError("malformed-body", "padding", "be zero", data[-1])
+    if data[end - 1] & ((1 << -bits % 8) - 1):
+        raise WireError("malformed-body", "padding", "be zero", data[end - 1])
     view = memoryview(data)
-    ids, answers = view[header.size : split], view[split:]
-    return PackedBatch(count, question_bits, output_bits, ids, answers)
+    ids, answers, tokens = view[header.size : split], view[split:end], view[end:]
+    return PackedBatch(count, question_bits, output_bits, ids, answers, tokens)
 
 
 def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
@@ -157,12 +173,14 @@ def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
     _check_ids(batch)
     result = []
     names = list(campaign.question_indexes)
-    for index, (identity, (place, output)) in enumerate(
-        zip(batch.each_id(), batch.each_answer(), strict=True)
+    for index, (identity, (place, output), token) in enumerate(
+        zip(batch.each_id(), batch.each_answer(), batch.each_token(), strict=True)
     ):
         check_member(f"reports[{index}].", place, output, campaign)
+        check_spent(f"reports[{index}].", place, identity.hex(), token, campaign)
+        text = write_token(campaign, token) if token else ""
         parts = (campaign.fingerprint, names[place], output, identity.hex(), campaign.version)
-        result.append(Report(*parts))
+        result.append(Report(*parts, text))
     return result
 
 

@@ -44,6 +44,7 @@ PROBLEMS = {
         ProblemKind(
             "wrong-fingerprint", 409, "The report answers another version of the campaign."
         ),
+        ProblemKind("invalid-token", 403, "A token does not admit its report to this campaign."),
         ProblemKind("campaign-not-open", 403, "The campaign is not open now."),
         ProblemKind("body-too-large", 413, "The body is larger than its content type allows."),
         ProblemKind("unsupported-media-type", 415, "The content type is none of the wire format."),

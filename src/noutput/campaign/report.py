@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from noutput import _checks
 from noutput._text import check_pattern, check_text
+from noutput.campaign.tokens import check_token
 
 __all__ = ["ID", "ID_BYTES", "Report", "new_id"]
 
@@ -44,6 +45,9 @@ class Report:
         so that it is counted once. A new one unless given.
     version : 1 or 2
         Of the campaign's document, and so of the form in which the report travels.
+    token : str
+        What admits the report to a campaign that is not open; empty otherwise. The id is a hash of
+        it then.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Report:
     output: int
     id: str = field(default_factory=new_id)
     version: int = 2
+    token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         check_pattern("campaign", self.campaign, _FINGERPRINT, "be 64 hexadecimal digits")
@@ -63,3 +68,4 @@ class Report:
         _checks.whole("output", self.output, 0, 255)
         check_pattern("id", self.id, ID, "be 32 hexadecimal digits")
         _checks.whole("version", self.version, 1, 2)
+        check_token("token", self.token)

@@ -14,8 +14,8 @@ from noutput.errors import InvalidArgumentError, NoutputError
 __all__ = ["main", "noutput"]
 
 _VERBS = (
-    "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "serve",
-    "report", "simulate", "reproduce", "demo",
+    "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "token",
+    "issuer", "serve", "report", "simulate", "reproduce", "demo",
 )  # fmt: skip
 
 

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _LONGEST = 60  # characters of all labels together
+_ADMITS = {
+    "token": "people with a one-time token, which `noutput token issue` makes",
+    "anonymous": "people with a token that the issuer has signed, and nobody can tell who",
+}
 
 
 @click.group(name="campaign")
@@ -93,6 +97,8 @@ def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
         f"  asks         {campaign.text} ({asked})",
         f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}",
     ]
+    if campaign.admission.kind != "open":
+        lines.append(f"  admits       {_ADMITS[campaign.admission.kind]}")
     shown: dict[Table, list[str]] = {}
     for question, table in zip(campaign.questions, campaign.tables, strict=True):
         shown.setdefault(table, []).append(question.name)

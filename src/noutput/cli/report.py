@@ -41,6 +41,20 @@ __all__ = ["command"]
     default=lambda: Path(click.get_app_dir("noutput")) / "ledger.sqlite",
     help="Your record of what you answered [default: in your application folder].",
 )  # fmt: skip
+@click.option(
+    "--token", default="", envvar="NOUTPUT_TOKEN",
+    help="Your one-time token, where the campaign asks for one [or NOUTPUT_TOKEN].",
+)  # fmt: skip
+@click.option(
+    "--code", default="", envvar="NOUTPUT_CODE",
+    help="Your enrollment code, where the campaign is anonymous: its issuer signs a token for you "
+    "[or NOUTPUT_CODE].",
+)  # fmt: skip
+@click.option(
+    "--enroll", "only_enroll", is_flag=True,
+    help="Get the token of an anonymous campaign now, and report later: at one time, whoever sees "
+    "issuer and collector could connect both.",
+)  # fmt: skip
 @click.option("--attempts", type=click.IntRange(1, 100), default=6, show_default=True)
 def command(
     url: str,
@@ -49,6 +63,9 @@ def command(
     total: float,
     days: float,
     ledger: Path,
+    token: str,
+    code: str,
+    only_enroll: bool,
     attempts: int,
 ) -> None:
     """Answer the campaign at URL, so that nobody learns your answer.
@@ -59,7 +76,15 @@ def command(
     You are asked for your answer, and it is not shown as you type. From another program, write
     ANSWER, or one NAME=ANSWER per line, to standard input.
     """
-    from noutput.campaign import Client, Ledger, Policy, Route, fetch_campaign, send_report
+    from noutput.campaign import (
+        Client,
+        Ledger,
+        Policy,
+        Route,
+        enroll,
+        fetch_campaign,
+        send_report,
+    )
 
     policy = Policy(epsilon, total, days)
     if re.match(r"http://(?!(localhost|127\.0\.0\.1|\[::1\])([:/]|$))", url):
@@ -69,11 +94,17 @@ def command(
     given = _read_values(values, campaign) if values else None
     with Ledger(ledger) as book:
         client = Client(campaign, book, policy)  # certified before anybody is asked
+        if only_enroll:
+            enroll(campaign, book, code, route)
+            click.echo("Enrolled; the token is in your ledger. Report at any later time.")
+            return
         reports = book.find(campaign.fingerprint)
         if not reports:
             answers = given or _ask_all(campaign)
             _tell_clipped(answers, campaign)
-            reports = client.reports(answers)
+            if campaign.admission.kind == "anonymous" and not token:
+                token = enroll(campaign, book, code, route)
+            reports = client.reports(answers, token)
         counted = []
         for report in reports:  # each on its own, so that no request says that they belong together
             receipt = send_report(url, report, route)

@@ -20,7 +20,7 @@ from noutput import __version__
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.dashboard import routes as dashboard
 from noutput.collector.dashboard.pages import error_page
-from noutput.collector.http import admin, public, tokens
+from noutput.collector.http import admin, admission, public, tokens
 from noutput.collector.http.access import wants_page
 from noutput.collector.http.body import ClientGoneError
 from noutput.collector.http.guard import Guard
@@ -103,6 +103,7 @@ def _framework_app(services: Services) -> FastAPI:
     app.include_router(public.router)
     app.include_router(admin.router)
     app.include_router(tokens.router)
+    app.include_router(admission.router)
     app.include_router(dashboard.router)
     _answer_errors(app, services)
     _describe(app)

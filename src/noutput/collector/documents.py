@@ -92,6 +92,7 @@ def _number(found: Summary) -> dict[str, Any]:
             "interval": [mean.low, mean.high],
             "method": found.mean_estimate.method,
             "bias_bound": found.mean_estimate.bias_bound,
+            "influence": found.mean_estimate.poisoning_bound(1),
         },
         "variance": found.variance.to_dict(),
         "quantiles": [
@@ -106,7 +107,7 @@ def _number(found: Summary) -> dict[str, Any]:
 def _yes(found: AnswerSummary | None) -> dict[str, Any]:
     if found is None:
         return {"yes": None, "goodness_of_fit": None}
-    (*_, yes) = _shares(found.shares, found.estimate.standard_errors.tolist())
+    (*_, yes) = _shares(found)
     return {"yes": yes, "goodness_of_fit": found.goodness}
 
 
@@ -119,7 +120,7 @@ def _answers(question: Answers, found: AnswerSummary | None) -> dict[str, Any]:
         for row in rows:
             row |= dict.fromkeys(("share", "joint_interval", "at_most"))
         return {"answers": rows, **dict.fromkeys(("mean", "quantiles", "goodness_of_fit"))}
-    shares = _shares(found.shares, found.estimate.standard_errors.tolist())
+    shares = _shares(found)
     cdf: Iterable[Figure | None] = found.unbiased_cdf or [None] * len(rows)
     for row, share, joint, below in zip(rows, shares, found.joint_shares, cdf, strict=True):
         row["share"] = share
@@ -137,8 +138,11 @@ def _answers(question: Answers, found: AnswerSummary | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shares(found: Sequence[Figure], errors: Sequence[float]) -> list[dict[str, Any]]:
+def _shares(found: AnswerSummary) -> list[dict[str, Any]]:
+    errors, moved = found.estimate.standard_errors, found.estimate.poisoning_bound(1)
     return [
-        {**each.to_dict(), "standard_error": error}
-        for each, error in zip(found, errors, strict=True)
+        {**each.to_dict(), "standard_error": error, "influence": influence}
+        for each, error, influence in zip(
+            found.shares, errors.tolist(), moved.tolist(), strict=True
+        )
     ]

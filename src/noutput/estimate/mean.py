@@ -12,10 +12,17 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.counts import check_table, check_tally
 from noutput.estimate.input_variance import input_variance
-from noutput.estimate.mean_scores import decoded_scores, half_width, reports_for, scores_for
+from noutput.estimate.mean_scores import (
+    decoded_scores,
+    half_width,
+    limited_scores,
+    reports_for,
+    scores_for,
+)
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
+    from noutput.estimate.mean_scores import MeanScores
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
@@ -186,6 +193,7 @@ def estimate_mean(
     *,
     people: int | None = None,
     method: str = "auto",
+    influence: float | None = None,
 ) -> MeanEstimate:
     r"""Estimate the mean of the people's numbers from their reports.
 
@@ -204,6 +212,11 @@ def estimate_mean(
         By default the estimate with the shorter interval, by the table and the number of reports
         alone; the result's `method` says which. "unbiased" always averages the decoded reports:
         for averages over many small groups, whose biases would not cancel.
+    influence : float, optional
+        How much a report may count for, at most: the mean of n people is moved by one report by
+        at most `influence` times the width of the bounds, divided by n. It limits what people
+        who lie can do; the result's `poisoning_bound` says how much that is. The price is a bias
+        that `bias_bound` bounds, and for which intervals allow.
 
     Notes
     -----
@@ -225,12 +238,27 @@ def estimate_mean(
     the average of other scores has a smaller variance and a bias of at most `bias_bound`, which
     its intervals allow for: see `noutput.estimate.mean_scores`.
 
+    An honest answer in the clear has an influence of 1. A report has at least
+    :math:`1 / \tanh(\epsilon / 2)` where the mean is unbiased, whatever the mechanism: that is what
+    noise costs against people who lie. With a limit, the scores are those whose bias is the
+    smallest possible within it (`noutput.estimate.mean_scores.limited_scores`). They depend on the
+    table alone, so the guaranteed interval holds.
+
+    References
+    ----------
+    Cheu, Smith and Ullman (2021), "Manipulation attacks in local differential privacy",
+    10.48550/arXiv.1909.09630.
+
     Examples
     --------
     >>> import noutput as no
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> estimate_mean(m, no.Tally.of(m, [0, 1, 1, 1]), (0, 10)).value
     10.0
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> limited = estimate_mean(m, tally, (0, 10), influence=1.5)
+    >>> round(limited.value, 9), limited.bias_bound, limited.poisoning_bound(100)
+    (6.5, 1.25, 0.15)
     """
     bounds = as_interval(bounds)
     check_table(mechanism)
@@ -242,6 +270,8 @@ def estimate_mean(
         raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
     _checks.choice("method", method, _METHODS)
     scores = scores_for(mechanism, n) if method == "auto" else decoded_scores(mechanism)
+    if influence is not None:
+        scores = _limited(mechanism, scores, _checks.positive("influence", influence))
     values = scores.values.tolist()
     shares = [count / n for count in tally.counts]
     mean = math.fsum(c * b for c, b in zip(shares, values, strict=True))
@@ -258,6 +288,12 @@ def estimate_mean(
         bounds,
         scores.bias_bound * bounds.half_width,
     )
+
+
+def _limited(mechanism: TableMechanism, scores: MeanScores, influence: float) -> MeanScores:
+    """Return the scores where they keep to the limit, else others that do."""
+    values = scores.values
+    return scores if np.ptp(values) <= 2.0 * influence else limited_scores(mechanism, influence)
 
 
 def reports_needed(

@@ -43,7 +43,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq, nnls
+from scipy.optimize import brentq, linprog, nnls
 
 from noutput.mechanisms import moments
 
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["MeanScores", "decoded_scores", "half_width", "reports_for", "scores_for"]
+__all__ = [
+    "MeanScores", "decoded_scores", "half_width", "limited_scores", "reports_for", "scores_for",
+]  # fmt: skip
 
 _LEVEL = 0.95  # of the intervals whose widths are compared
 _LARGEST_BIAS = 1.0 / 24.0  # beyond it, scores gain by shrinking everything to the middle
@@ -154,6 +156,48 @@ def scores_for(mechanism: TableMechanism, n_reports: int) -> MeanScores:
     widths = _rough_widths(best.noise / n, best.bias_bound)
     limits = _SHORTER * _rough_widths(decoded.noise / n, 0.0)
     return best if np.all(widths <= limits) else decoded
+
+
+@lru_cache(maxsize=64)
+def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
+    r"""Return the scores of a limited size whose bias is the smallest possible.
+
+    Parameters
+    ----------
+    mechanism : TableMechanism
+    reach : float
+        How far from 0 a score may be, in units of half the bounds' width.
+
+    Notes
+    -----
+    A linear program: :math:`\delta` is smallest such that
+    :math:`|\sum_j b_j P(j \mid x_k) - x_k| \le \delta` at every knot and :math:`|b_j| \le r`. The
+    bias that is reported is computed from the scores that were found. Two rows of a table that
+    satisfies :math:`\epsilon`-local differential privacy differ by at most
+    :math:`t = \tanh(\epsilon / 2)` in total variation, so :math:`g(1) - g(-1) \le 2 r t`: no scores
+    have a bias below :math:`1 - r t`, and none below the reach :math:`1 / t` are unbiased. Two
+    outputs (Duchi) reach both bounds.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> round(limited_scores(m, 1.5).bias_bound, 9), round(limited_scores(m, 2.0).bias_bound, 9)
+    (0.25, 0.0)
+    """
+    x, rows = mechanism.knots, mechanism.weights / mechanism.scale
+    ones = np.ones((len(x), 1))
+    sides = np.vstack([np.hstack([rows, -ones]), np.hstack([-rows, -ones])])
+    cost = np.zeros(rows.shape[1] + 1)
+    cost[-1] = 1.0
+    limits = [(-reach, reach)] * rows.shape[1] + [(0.0, None)]
+    found = linprog(cost, sides, np.concatenate([x, -x]), bounds=limits, method="highs")
+    if not found.success or found.x is None:
+        raise ArithmeticError("the solver found no scores")
+    values = np.clip(found.x[:-1], -reach, reach)
+    means = rows @ values
+    largest = float(np.abs(means - x).max())
+    return MeanScores(values, largest, x, means, rows @ values**2)
 
 
 def half_width(standard_error: float, bias_bound: float, level: float) -> float:

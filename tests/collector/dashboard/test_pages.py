@@ -13,7 +13,7 @@ import pytest
 
 import noutput as no
 from noutput._numbers import show
-from noutput.campaign import Campaign, Number, draw_report
+from noutput.campaign import Admission, Campaign, Number, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
@@ -239,6 +239,13 @@ def test_a_campaign_that_is_not_open(service: Service, public: Campaign) -> None
     assert "takes no answers any more" in page.text
     assert "It would have taken" in page.text
     assert not [tag for tag, attributes in page.tags if "data-poll" in attributes]
+
+
+def test_a_campaign_that_asks_for_tokens_takes_none_here(service: Service) -> None:
+    service.create(make_campaign("members", public=True, admission=Admission("token")))
+    page = read(get(service, "/campaigns/members"))
+    assert "counts the reports of people who have a token" in page.text
+    assert not [tag for tag, attributes in page.tags if attributes.get("id") == "try"]
 
 
 @pytest.mark.parametrize("target", ["1e-200", "5e-324", "1e-9", "1e300", "0", "-1", "nan", "x"])

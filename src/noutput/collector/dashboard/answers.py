@@ -62,7 +62,9 @@ def _glance(found: AnswerSummary) -> Glance:
     if isinstance(question, YesNo):
         (yes,) = found.bars
         value, low, high = yes.texts
-        return Glance("Share of yes", value, low, high)
+        moved = f"{_PERCENT * found.estimate.poisoning_bound(1)[1]:.2g}%"
+        facts = [("One false report moves it by at most", moved)]
+        return Glance("Share of yes", value, low, high, facts=facts)
     if not isinstance(question, Scale):
         return _most_frequent(found)
     names = dict(zip(question.answers, question.labels, strict=True))

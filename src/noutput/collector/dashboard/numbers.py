@@ -90,10 +90,10 @@ def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
             "interval allows for."
         )
     median = words.with_unit(found.quantiles[_MEDIAN].texts[0], question.unit)
+    moved = words.with_unit(show(found.mean_estimate.poisoning_bound(1)), question.unit)
+    facts = [("Half are below", median), ("One false report moves it by at most", moved)]
     title = "Average" if alone else f"Average {words.called(question)}"
-    return Glance(
-        title, value, low, high, question.unit, notes=notes, facts=[("Half are below", median)]
-    )  # fmt: skip
+    return Glance(title, value, low, high, question.unit, notes=notes, facts=facts)
 
 
 def _figures(found: Summary) -> list[tuple[str, ...]]:

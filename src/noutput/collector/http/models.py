@@ -77,6 +77,9 @@ class MeanModel(_Model):
     interval: tuple[float, float]
     method: Literal["unbiased", "nearly unbiased"]
     bias_bound: float = Field(ge=0)
+    influence: float = Field(
+        ge=0, description="How far one report can move the mean: k people who lie, k times as far."
+    )
 
 
 class VarianceModel(_Model):
@@ -113,6 +116,9 @@ class ShareModel(_Model):
     value: float
     interval: tuple[float, float]
     standard_error: float = Field(ge=0)
+    influence: float = Field(
+        ge=0, description="How far one report can move the share, by the scores of exact intervals."
+    )
 
 
 class ScoreModel(_Model):
@@ -294,6 +300,18 @@ class TokenList(_Model):
     """All tokens without their secrets."""
 
     tokens: list[TokenInfo]
+
+
+class AdmissionRequest(_Model):
+    """How many one-time tokens are wanted."""
+
+    count: int = Field(ge=1, le=10_000)
+
+
+class AdmissionTokens(_Model):
+    """New one-time tokens, each for one person; they are shown this once."""
+
+    tokens: list[str]
 
 
 class Health(_Model):

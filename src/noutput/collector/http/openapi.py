@@ -6,11 +6,12 @@ from typing import Any
 
 from noutput.campaign.admission import KINDS, MAX_PER_HOUR
 from noutput.campaign.campaign import MAX_QUESTIONS, OBJECTIVES
+from noutput.campaign.tokens import TOKEN
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
-from noutput.collector.http.models import ProblemModel, TokenRequest
+from noutput.collector.http.models import AdmissionRequest, ProblemModel, TokenRequest
 from noutput.collector.http.problems import PROBLEMS
 
-__all__ = ["CAMPAIGN_BODY", "REPORTS_BODY", "TOKEN_BODY", "refusals"]
+__all__ = ["ADMISSION_BODY", "CAMPAIGN_BODY", "REPORTS_BODY", "TOKEN_BODY", "refusals"]
 
 # Any route may answer with these.
 _EVERYWHERE = (
@@ -85,24 +86,33 @@ CAMPAIGN_BODY: dict[str, Any] = {
         }
     }
 }
+ADMISSION_BODY: dict[str, Any] = {
+    "content": {"application/json": {"schema": AdmissionRequest.model_json_schema()}}
+}
 TOKEN_BODY: dict[str, Any] = {
     "content": {"application/json": {"schema": TokenRequest.model_json_schema()}}
 }
 
 
-def _bodies(version: int, noun: str) -> dict[str, dict[str, Any]]:
+def _bodies(version: int, noun: str, **more: Any) -> dict[str, dict[str, Any]]:
     """Return a report and a batch of campaigns of one version."""
     answer = {
         noun: {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
         "output": {"type": "integer", "minimum": 0, "maximum": 255},
         "id": _ID,
+        **more,
     }
     head = {"version": {"const": version}, "campaign": _FINGERPRINT}
     many = {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": _object(answer)}
     return {REPORT_TYPE: _object(head | answer), BATCH_TYPE: _object(head | {"reports": many})}
 
 
-_FORMS = [_bodies(1, "attribute"), _bodies(2, "question")]
+_TOKEN = {"type": "string", "pattern": f"^({TOKEN.pattern})$"}
+_FORMS = [
+    _bodies(1, "attribute"),
+    _bodies(2, "question"),
+    _bodies(2, "question", token=_TOKEN),  # where the campaign is not open to everybody
+]
 _BODIES: dict[str, dict[str, Any]] = {
     REPORT_TYPE: {"oneOf": [form[REPORT_TYPE] for form in _FORMS]},
     BATCH_TYPE: {"oneOf": [form[BATCH_TYPE] for form in _FORMS]},

@@ -170,10 +170,10 @@ def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
     responses={
         200: {"description": "All reports are counted, durably."},
         **refusals(
-            "malformed-body", "campaign-not-open", "unknown-campaign", "request-timeout",
-            "wrong-fingerprint", "body-too-large", "unsupported-media-type", "unknown-attribute",
-            "unknown-question", "unknown-output", "repeated-id", "too-many-reports",
-            "campaign-limit",
+            "malformed-body", "campaign-not-open", "invalid-token", "unknown-campaign",
+            "request-timeout", "wrong-fingerprint", "body-too-large", "unsupported-media-type",
+            "unknown-attribute", "unknown-question", "unknown-output", "repeated-id",
+            "too-many-reports", "campaign-limit",
         ),
     },
     openapi_extra={"requestBody": {"required": True, **REPORTS_BODY}},

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from noutput.campaign.packed import HEADER_BYTES, PackedBatch, decode_packed, open_packed
 from noutput.campaign.problems import WireError
 from noutput.campaign.report import ID_BYTES
+from noutput.campaign.tokens import packed_bytes, read_token
 from noutput.campaign.wire import (
     BATCH_TYPE,
     MAX_BATCH,
@@ -18,17 +19,21 @@ from noutput.campaign.wire import (
     MAX_REPORT_BYTES,
     PACKED_TYPE,
     REPORT_TYPE,
+    check_spent,
     decode_entries,
     decode_report,
+    most_reports,
 )
 from noutput.collector.cells import CELL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from noutput.campaign.campaign import Campaign
     from noutput.collector.cells import CellLayout
 
-__all__ = ["BODY_LIMITS", "read_columns"]
+_Entry: TypeAlias = tuple[str, int, str, bytes]  # question, output, id and token
+__all__ = ["BODY_LIMITS", "body_limit", "read_columns"]
 
 # A packed answer takes at most 6 bits of the question's place and 8 of the output.
 _PACKED_BYTES = HEADER_BYTES + MAX_BATCH * ID_BYTES + -(-MAX_BATCH * 14 // 8)
@@ -53,8 +58,19 @@ BODY_LIMITS: dict[bytes, int] = {
 }
 
 
+def body_limit(media: bytes, campaign: Campaign) -> int:
+    """Return how many bytes a body may have: those of a packed batch's tokens are on top."""
+    tokens = packed_bytes(campaign) if media == PACKED_TYPE.encode() else 0
+    return BODY_LIMITS[media] + tokens * most_reports(campaign)
+
+
 def read_columns(
-    media: bytes, body: bytes, layout: CellLayout, *, aside: bool = False
+    media: bytes,
+    body: bytes,
+    layout: CellLayout,
+    *,
+    aside: bool = False,
+    tokens: list[bytes] | None = None,
 ) -> tuple[bytes, bytes]:
     """Return the ids and the cells of all reports of a body.
 
@@ -67,6 +83,9 @@ def read_columns(
         Of the campaign whose fingerprint, questions and outputs the reports must name.
     aside : bool
         Pause now and then, for a thread beside more urgent ones.
+    tokens : list of bytes, optional
+        Gets the tokens of all reports, where the campaign's have some. Each fits the id of its
+        report, which spends it; whether it is a good one is left to the caller.
 
     Raises
     ------
@@ -74,20 +93,23 @@ def read_columns(
         If the body breaks the wire format anywhere; nothing of it is counted then.
     """
     if media == b"application/vnd.noutput.batch":
-        return _packed(body, layout)
+        return _packed(body, layout, tokens)
     if media == b"application/vnd.noutput.report+json":
         found = _compact(body, layout)
         if found is None:
             one = decode_report(body, layout.campaign)
-            found = _columns([(one.question, one.output, one.id)], layout)
+            token = read_token(layout.campaign, one.token) if one.token else b""
+            found = _columns([(one.question, one.output, one.id, token)], layout, tokens)
         return found
     entries = decode_entries(body, layout.campaign)
-    return _columns(_paused(entries) if aside else entries, layout)
+    return _columns(_paused(entries) if aside else entries, layout, tokens)
 
 
 def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     """Read a report in the very form that the clients write; None for any other."""
     found = _COMPACT[layout.campaign.version].fullmatch(body)
+    if layout.campaign.admission.needs_token:
+        return None
     if found is None or found[1].decode() != layout.campaign.fingerprint:
         return None
     cell = layout.cell(found[2].decode(), int(found[3]))
@@ -96,31 +118,43 @@ def _compact(body: bytes, layout: CellLayout) -> tuple[bytes, bytes] | None:
     return bytes.fromhex(found[4].decode()), cell.to_bytes(CELL.itemsize, "little")
 
 
-def _paused(entries: Iterable[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
+def _paused(entries: Iterable[_Entry]) -> Iterator[_Entry]:
     for place, entry in enumerate(entries, 1):
         if not place % _AT_ONCE:
             time.sleep(_PAUSE_SECONDS)
         yield entry
 
 
-def _columns(reports: Iterable[tuple[str, int, str]], layout: CellLayout) -> tuple[bytes, bytes]:
+def _columns(
+    reports: Iterable[_Entry], layout: CellLayout, tokens: list[bytes] | None
+) -> tuple[bytes, bytes]:
     ids: list[str] = []
     cells: list[int | None] = []
-    for question, output, report_id in reports:
+    for question, output, report_id, token in reports:
         ids.append(report_id)
         cells.append(layout.cell(question, output))
+        if token and tokens is not None:
+            tokens.append(token)
     return bytes.fromhex("".join(ids)), np.array(cells, CELL).tobytes()
 
 
-def _packed(body: bytes, layout: CellLayout) -> tuple[bytes, bytes]:
+def _packed(body: bytes, layout: CellLayout, tokens: list[bytes] | None) -> tuple[bytes, bytes]:
     batch = open_packed(body, layout.campaign)
-    cells = layout.cells(*_answers(batch))
+    places, outputs = _answers(batch)
+    cells = layout.cells(places, outputs)
     halves = np.frombuffer(batch.ids, ">u8").reshape(-1, 2).astype(np.uint64)
     high, low = halves[:, 0], halves[:, 1]
     rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
     if cells is None or not rising.all():
         decode_packed(body, layout.campaign)  # slower, and names the report that is wrong
         raise WireError("malformed-body", "body", "be a packed batch", len(body))
+    if batch.tokens:
+        found = list(batch.each_token())
+        each = zip(places.tolist(), batch.each_id(), found, strict=True)
+        for index, (place, identity, token) in enumerate(each):
+            check_spent(f"reports[{index}].", place, identity.hex(), token, layout.campaign)
+        if tokens is not None:
+            tokens += found
     return bytes(batch.ids), cells.astype(CELL).tobytes()
 
 

@@ -6,11 +6,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
+from noutput.campaign.tokens import issued_digest
+from noutput.campaign.wire import MAX_REPORT_BYTES
 from noutput.collector.http.body import LARGE_BODY, ClientGoneError, has_large_body, read_body
 from noutput.collector.http.headers import SHARED, RawHeaders, raw
 from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.ingest.columns import BODY_LIMITS, read_columns
+from noutput.collector.ingest.admission import gate, refused_token
+from noutput.collector.ingest.columns import BODY_LIMITS, body_limit, read_columns
 from noutput.collector.lanes import BusyError
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
@@ -107,7 +110,7 @@ class ReportsRoute:
         self, media: bytes, scope: Scope, receive: Receive, entry: KnownCampaign
     ) -> tuple[bytes, bytes]:
         """Return the ids and the cells of a body; of large ones a few at a time."""
-        limits, limit = self._services.limits, BODY_LIMITS[media]
+        limits, limit = self._services.limits, body_limit(media, entry.campaign)
         headers: RawHeaders = scope["headers"]
         large = limit > LARGE_BODY and has_large_body(headers)
         if large and self._large >= limits.large_bodies:
@@ -118,16 +121,46 @@ class ReportsRoute:
             body = await read_body(receive, headers, limit, limits.body_seconds)
             if large:
                 self._services.limiter.charge(scope[CLIENT], len(body) // LARGE_BODY)
-            if len(body) > _SLOW_BODY and media.endswith(b"json"):
+            slow = len(body) > _SLOW_BODY and media.endswith(b"json")
+            if entry.campaign.admission.needs_token:
+                return await self._admitted(media, body, entry)
+            if slow:
                 lane = self._services.lanes.bodies
                 return await lane.run(read_columns, media, body, entry.layout, aside=True)
             return read_columns(media, body, entry.layout)
         except WireError as error:
             raise ProblemError.of(error) from None
-        except BusyError as error:
+        except UnavailableError as error:
             raise self._services.unavailable(error) from None
         finally:
             self._large -= large
+
+    async def _admitted(
+        self, media: bytes, body: bytes, entry: KnownCampaign
+    ) -> tuple[bytes, bytes]:
+        """Return the ids and the cells of a body whose tokens are all good."""
+        services = self._services
+        aside = len(body) > MAX_REPORT_BYTES
+        tokens: list[bytes] = []
+        if aside:  # signatures, or thousands of hashes
+            read = await services.lanes.bodies.run(_read_tokens, media, body, entry, tokens)
+        else:
+            read = _read_tokens(media, body, entry, tokens, aside=False)
+        if entry.campaign.admission.kind == "token":
+            digests = [issued_digest(entry.campaign, token) for token in tokens]
+            good = await services.lanes.store.run(services.store.issued, entry.key, digests)
+            if not all(good):
+                raise refused_token(good.index(False), "be one that was issued for this campaign")
+        return read
+
+
+def _read_tokens(
+    media: bytes, body: bytes, entry: KnownCampaign, tokens: list[bytes], *, aside: bool = True
+) -> tuple[bytes, bytes]:
+    """Read a body and its tokens, and verify their signatures."""
+    read = read_columns(media, body, entry.layout, aside=aside, tokens=tokens)
+    gate(entry.campaign)(tokens, aside)
+    return read
 
 
 def _client(scope: Scope) -> str:

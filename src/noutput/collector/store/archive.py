@@ -43,8 +43,10 @@ _UNPROTECTED = 1  # the version without checksums
 _KEYS = ("created", "closed", "counts")
 _NEW_KEYS = (*_KEYS, "published")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
+_ISSUED = "issued.bin"  # hashes of tokens, where any were handed out
 _SUMS = "SHA256SUMS"
 _ENTRIES = (_CAMPAIGN, _COUNTS, _IDS)
+_KNOWN = (*_ENTRIES, _ISSUED)
 _PIECE = 1 << 20
 _LONGEST_ENTRY = 1 << 25
 
@@ -86,6 +88,8 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
         _COUNTS: json.dumps(content).encode(),
         _IDS: ids.tobytes(),
     }
+    if found.issued:
+        entries[_ISSUED] = b"".join(found.issued)
     sums = "".join(f"{sha256(entry).hexdigest()}  {name}\n" for name, entry in entries.items())
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
@@ -142,10 +146,11 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
     try:
         with zipfile.ZipFile(file) as archive:
             names = sorted(archive.namelist())
-            protected = names == sorted([*_ENTRIES, _SUMS])
+            kept = tuple(name for name in _KNOWN if name in names)
+            protected = names == sorted([*kept, _SUMS]) and set(_ENTRIES) <= set(kept)
             if not protected and names != sorted(_ENTRIES):
                 raise DocumentError("file", f"have the entries {[*_ENTRIES, _SUMS]}", names)
-            found_sum = _check_sums(archive) if protected else None
+            found_sum = _check_sums(archive, kept) if protected else None
             if checksum is not None and checksum.strip().lower() != found_sum:
                 raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
@@ -162,19 +167,30 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
             )  # fmt: skip
             with archive.open(_IDS) as ids:
                 pieces, shown = _sorted_pieces(ids), content["published"]
-                yield Snapshot(row, counts, pieces, published=shown), found_sum
+                issued = _issued(archive) if _ISSUED in kept else []
+                yield Snapshot(row, counts, pieces, published=shown, issued=issued), found_sum
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 
 
-def _check_sums(archive: zipfile.ZipFile) -> str:
+def _issued(archive: zipfile.ZipFile) -> list[bytes]:
+    """Return the hashes of tokens that were handed out."""
+    size = archive.getinfo(_ISSUED).file_size
+    if size % 16:
+        raise DocumentError(_ISSUED, "have 16 bytes per token", f"{size} bytes")
+    with archive.open(_ISSUED) as entry:
+        data = b"".join(_sorted_pieces(entry, _ISSUED))
+    return [data[start : start + 16] for start in range(0, size, 16)]
+
+
+def _check_sums(archive: zipfile.ZipFile, entries: tuple[str, ...]) -> str:
     """Compare every entry with its checksum; return the checksum of all."""
     sums = _entry(archive, _SUMS)
     lines = sums.decode("ascii", "replace").splitlines()
     wanted = {name: value for value, _, name in (line.partition("  ") for line in lines)}
-    if sorted(wanted) != sorted(_ENTRIES):
-        raise DocumentError(_SUMS, f"have a checksum of each of {list(_ENTRIES)}", sorted(wanted))
-    for name in _ENTRIES:
+    if sorted(wanted) != sorted(entries):
+        raise DocumentError(_SUMS, f"have a checksum of each of {list(entries)}", sorted(wanted))
+    for name in entries:
         with archive.open(name) as entry:
             found = file_digest(entry, "sha256").hexdigest()  # type: ignore[arg-type]  # is a file
         if found != wanted[name]:
@@ -281,12 +297,12 @@ def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) ->
     return {**found, "counts": counts, "published": published}
 
 
-def _sorted_pieces(ids: IO[bytes]) -> Iterator[bytes]:
+def _sorted_pieces(ids: IO[bytes], name: str = _IDS) -> Iterator[bytes]:
     """Return the ids in pieces; refuse them where one is not larger than the one before."""
     last = b""
     while piece := ids.read(_PIECE):
         values = np.frombuffer(piece, "S16")
         if not (piece[:16] > last and (values[1:] > values[:-1]).all()):
-            raise DocumentError(_IDS, "be sorted, no id twice", "another order")
+            raise DocumentError(name, "be sorted, no id twice", "another order")
         last = piece[-16:]
         yield piece

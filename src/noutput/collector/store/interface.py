@@ -184,6 +184,8 @@ class Snapshot:
         What counts and ids add up to, where that was kept.
     published : Published
         What everybody may see of it.
+    issued : sequence of bytes
+        The hashes of the one-time tokens that were handed out.
     """
 
     row: CampaignRow
@@ -192,6 +194,7 @@ class Snapshot:
     history: Sequence[Milestone] = ()
     seal: Seal | None = None
     published: Published = field(default_factory=lambda: Published({}))
+    issued: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +337,15 @@ class Store(Protocol):
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+
+    def issue(self, key: int, digests: Sequence[bytes]) -> bool:
+        """Keep the hashes of one-time tokens; say whether the campaign was there."""
+
+    def issued(self, key: int, digests: Sequence[bytes]) -> list[bool]:
+        """Say which one-time tokens were issued for a campaign, by their hashes."""
+
+    def count_issued(self, key: int) -> int:
+        """Return how many one-time tokens were issued for a campaign."""
 
     def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
         """Keep a token; say whether that was possible.

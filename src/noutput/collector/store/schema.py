@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
-    "releases", "report_ids", "seals",
+    "issued_tokens", "releases", "report_ids", "seals",
     "tokens", "upgrade",
 ]  # fmt: skip
 
@@ -148,6 +148,15 @@ _first_tokens = Table(
     Column("salt", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("created", Text, nullable=False),
+)  # fmt: skip
+
+# Hashes of the one-time tokens that were handed out; see `noutput.collector.store.issued`.
+issued_tokens = Table(
+    "issued_tokens", _metadata,
+    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
+           autoincrement=False),
+    Column("digest", LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # What was known when: a few hundred rows per campaign, see `noutput.collector.ingest.history`.
@@ -284,6 +293,10 @@ def _releases_of_counts(connection: Connection) -> None:
             connection.execute(insert(releases).values(campaign=key, **asdict(each)))
 
 
+def _issued_tokens(connection: Connection) -> None:
+    _metadata.create_all(connection, tables=[issued_tokens])
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
@@ -292,6 +305,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _ids_without_order,
     _seal_tables,
     _releases_of_counts,
+    _issued_tokens,
 )
 
 

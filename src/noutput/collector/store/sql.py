@@ -25,6 +25,7 @@ from noutput.collector.store.interface import (
     Submission,
     UnavailableError,
 )
+from noutput.collector.store.issued import SqlIssued
 from noutput.collector.store.releases import SqlReleases
 from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
@@ -38,7 +39,7 @@ _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _log = logging.getLogger("noutput.collector")
 
 
-class SqlStore(SqlReleases, SqlTokens):
+class SqlStore(SqlReleases, SqlTokens, SqlIssued):
     """A store on a database that speaks SQL; see `Store`."""
 
     reads_quickly = False
@@ -191,7 +192,9 @@ class SqlStore(SqlReleases, SqlTokens):
             known = self._history(connection, row.key)
             seal = self._seals(connection).get(row.key)
             shown = self._published(connection, row.key)
-            yield Snapshot(row, counts, self._ids(connection, row.key), known, seal, shown)
+            issued = self._issued(connection, row.key)
+            ids = self._ids(connection, row.key)
+            yield Snapshot(row, counts, ids, known, seal, shown, issued)
 
     def restore(self, snapshot: Snapshot) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -206,6 +209,7 @@ class SqlStore(SqlReleases, SqlTokens):
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
             self._add_cells(connection, key, snapshot)
             self._restore_published(connection, key, snapshot.published, snapshot.history)
+            self._issue(connection, key, snapshot.issued)
             seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
                 cells = np.zeros(len(piece) // 16, np.int32)

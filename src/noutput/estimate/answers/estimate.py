@@ -170,6 +170,28 @@ class AnswerEstimate:
         result: Array = closest_distributions(self._shares.values[None, :])[0]
         return result
 
+    def poisoning_bound(self, forged: int) -> Array:
+        """Return how far this many forged reports can have moved each share, at most.
+
+        Notes
+        -----
+        The bound is that of the average of *fixed* scores, on which exact intervals rest: each
+        report moves it by at most the range of an answer's scores divided by the number of
+        reports. Where a table has as many outputs as answers, as that of yes/no, these are the
+        shares. With more outputs, what the other reports say moves the scores a little, too, and
+        the shares may move farther.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> no.estimate_answers(m, no.Tally(m.fingerprint, (400, 600))).poisoning_bound(10)
+        array([0.02, 0.02])
+        """
+        count = _checks.whole("forged", forged, 0, self.n_reports)
+        result: Array = np.ptp(self._observed.fixed, axis=0) * (count / self.n_reports)
+        return result
+
     @property
     def cdf(self) -> Array:
         """The share of people with each answer or one before it; the last is 1."""

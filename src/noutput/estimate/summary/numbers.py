@@ -214,6 +214,7 @@ class Summary(Shown):
                 "standard_error": mean.standard_error,
                 "method": mean.method,
                 "bias_bound": mean.bias_bound,
+                "influence": mean.poisoning_bound(1),
                 "guaranteed_interval": list(mean.interval(self.level, kind="guaranteed")),
                 "respondents_interval": list(mean.interval(self.level, of="respondents")),
             },
