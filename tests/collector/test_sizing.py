@@ -92,6 +92,6 @@ def test_disk_of_postgresql(postgresql: PostgresqlServer, campaign: Campaign) ->
     with closing(open_store(database)) as store:
         *_, reports = add(store, campaign, 100_000, THOUSANDS)
     with psycopg.connect(database) as connection:
-        row = connection.execute("SELECT pg_total_relation_size('report_ids')").fetchone()
+        row = connection.execute("SELECT pg_total_relation_size('id_runs')").fetchone()
     assert row is not None
     assert row[0] / reports == pytest.approx(shown, rel=0.1)
