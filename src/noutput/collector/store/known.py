@@ -57,9 +57,10 @@ class Known:
     Inside every transaction that adds ids it first takes in what it has not seen, so it is right
     after a crash and where another process wrote meanwhile.
 
-    When runs begin to become a segment, the set of their ids is put aside, and ids that come
-    later get a new one. Once the segment is live, the set that was put aside is dropped. Where a
-    process missed the beginning, it reads the runs that are left once more.
+    When runs begin to become a segment, the set of their ids is put aside, and a new one gets the
+    ids that are not among them, and those that come later. Once the segment is live, the set
+    that was put aside is dropped. Where a process missed the beginning, it reads the runs that
+    are left once more.
     """
 
     def __init__(self, tables: IdTables, expected: int = 0) -> None:
@@ -114,10 +115,8 @@ class Known:
         """Take in which segments are being built, and which are live."""
         settled = max((row.upto for row in states if row.state == LIVE), default=0)
         if settled > self._settled:
-            if self._aside is not None and self._aside_upto == settled:
-                self.ids.add(rows.staying(settled))
-                self.pool = b""  # it was in the set that is dropped
-            elif self.newest:  # the set has ids of both sides: those that are left are read again
+            missed = self._aside is None or self._aside_upto != settled
+            if missed and self.newest:  # the set has ids of both sides
                 self.ids, self.newest, self.pool = IdSet(), 0, b""
             self._aside, self._settled = None, settled
         upto = max(
@@ -126,6 +125,8 @@ class Known:
         if upto > self._settled and self._aside is None and self.newest <= upto:
             self._take(rows.runs(self.newest, upto))
             self._aside, self._aside_upto, self.ids = self.ids, upto, IdSet()
+            self.pool = rows.pool()
+            self.ids.add(self.pool + rows.staying(upto))  # they become part of later runs
         self.floor = max(upto, settled)
         self.segments.follow([row for row in states if row.state == LIVE])
         self._states = states

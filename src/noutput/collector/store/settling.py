@@ -146,12 +146,12 @@ class Settler:
 
     def _start_runs(self, key: int, read: Read, write: Write) -> bool:
         runs = self._tables.runs
-        sizes = select(runs.c.sequence, func.length(runs.c.ids) // ID)
+        sizes = select(runs.c.sequence, func.length(runs.c.ids))
         sizes = sizes.where(runs.c.campaign == key, self._grouped()).order_by(runs.c.sequence)
         newest = select(func.max(runs.c.sequence)).where(runs.c.campaign == key)
         with read() as connection:
             total = sum(size for _, size in connection.execute(sizes))
-        if total < SETTLED:
+        if total < ID * SETTLED:
             return False
         with write(key) as held:
             if held is None:
@@ -161,14 +161,14 @@ class Settler:
                 raise _LostError
             total, upto = 0, 0
             for sequence, size in held.execute(sizes):
-                if total + size > _MOST * SETTLED and total:
+                if total + size > _MOST * ID * SETTLED and total:
                     break
                 total, upto = total + size, sequence
             else:
                 upto = held.execute(newest).scalar() or 0
-            if total < SETTLED:
+            if total < ID * SETTLED:
                 raise _LostError
-            self._start(held, key, 0, total, upto)
+            self._start(held, key, 0, total // ID, upto)
         return True
 
     def _start_merge(self, key: int, level: int, sources: list[SegmentRow], write: Write) -> bool:
