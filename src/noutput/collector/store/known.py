@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["Known", "Rows", "joined"]
 
 _PIECE = 1 << 20
+_ALONE = 16  # transactions after which a campaign that nobody else wrote to counts as not shared
 
 
 class Rows(Protocol):
     """What a transaction sees of the ids of one campaign."""
 
     @abstractmethod
-    def segments(self) -> tuple[SegmentRow, ...]:
-        """Return the segments that are being built or live."""
+    def look(self, after: int) -> tuple[tuple[SegmentRow, ...], Iterable[tuple[int, bytes]]]:
+        """Return the segments that are being built or live, and the runs behind one."""
 
     @abstractmethod
     def runs(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes]]:
@@ -73,6 +74,12 @@ class Known:
         self._aside_upto = 0
         self._settled = 0  # runs up to here are in a live segment
         self._states: tuple[SegmentRow, ...] = ()
+        self._alone = 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether others wrote ids of this campaign not long ago."""
+        return self._alone > 0
 
     @property
     def recent(self) -> int:
@@ -81,10 +88,11 @@ class Known:
 
     def catch_up(self, rows: Rows) -> None:
         """Take in what this process or another has written; some of it may be known."""
-        states = rows.segments()
+        states, runs = rows.look(self.newest)
         if states != self._states:
             self._follow(states, rows)
-        self._take(rows.runs(self.newest))
+            runs = rows.runs(self.newest)
+        self._take(runs)
         pool = rows.pool()
         if pool != self.pool:
             self.ids.add(pool)
@@ -104,8 +112,10 @@ class Known:
         return new
 
     def _take(self, runs: Iterable[tuple[int, bytes]]) -> None:
+        before = self.newest
         for piece in joined(self._noted(runs)):
             self.ids.add(piece)
+        self._alone = _ALONE if self.newest != before else max(0, self._alone - 1)
 
     def _noted(self, runs: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
         for self.newest, ids in runs:

@@ -12,7 +12,7 @@ from noutput.collector.store.runs import ID, KEPT, mixed, ordered, some
 from noutput.collector.store.segments import DEAD, SegmentRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from noutput.collector.store.id_tables import IdTables
     from noutput.collector.store.known import Known
@@ -42,6 +42,14 @@ class _Statements:
         self.segments = text(
             f"SELECT {_COLUMNS} FROM {segments} WHERE campaign = :campaign AND state < {DEAD}"  # noqa: S608
             " ORDER BY number"
+        )
+        # Both at once: every commit asks for them.
+        self.look = text(
+            "SELECT sequence, ids, NULL AS number, NULL AS level, NULL AS state, NULL AS size,"  # noqa: S608
+            f" NULL AS bits, NULL AS upto, NULL AS secret FROM {runs}"
+            " WHERE campaign = :campaign AND sequence > :after"
+            f" UNION ALL SELECT NULL, NULL, {_COLUMNS} FROM {segments}"
+            f" WHERE campaign = :campaign AND state < {DEAD}"
         )
         self.size = text(
             f"SELECT coalesce(sum(length(ids)), 0) FROM {runs} WHERE campaign = :campaign"  # noqa: S608
@@ -74,9 +82,14 @@ class _Rows:
     def _execute(self, statement: Any, **values: int) -> Any:
         return self._connection.execute(statement, {"campaign": self._key, **values})
 
-    def segments(self) -> tuple[SegmentRow, ...]:
-        found = self._execute(self._statements.segments)
-        return tuple(SegmentRow(*row) for row in found)
+    def look(self, after: int) -> tuple[tuple[SegmentRow, ...], Iterable[tuple[int, bytes]]]:
+        if not after:
+            found = self._execute(self._statements.segments)
+            return tuple(SegmentRow(*row) for row in found), self.runs(0)
+        found = self._execute(self._statements.look, after=after).all()
+        states = (SegmentRow(*row[2:]) for row in found if row.sequence is None)
+        runs = [(row.sequence, bytes(row.ids)) for row in found if row.sequence is not None]
+        return tuple(sorted(states)), sorted(runs)
 
     def runs(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes]]:
         last = (1 << 63) - 1 if upto is None else upto

@@ -52,9 +52,9 @@ class _Rows:
         self.statements = statements
         self.key = key
 
-    def segments(self) -> tuple[SegmentRow, ...]:
+    def look(self, after: int) -> tuple[tuple[SegmentRow, ...], Iterator[tuple[int, bytes]]]:
         found = self.raw.execute(self.statements.segments, (self.key,)).fetchall()
-        return tuple(SegmentRow(*row) for row in found)
+        return tuple(SegmentRow(*row) for row in found), self.runs(after)
 
     def runs(self, after: int, upto: int | None = None) -> Iterator[tuple[int, bytes]]:
         last = (1 << 63) - 1 if upto is None else upto
