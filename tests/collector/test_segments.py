@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, func, select
@@ -13,8 +14,7 @@ from sqlalchemy import Connection, func, select
 from noutput.campaign import Campaign
 from noutput.collector.store import open_store, runs, segments, settling
 from noutput.collector.store.archive import back_up
-from noutput.collector.store.check import check_database
-from noutput.collector.store.id_tables import report_ids
+from noutput.collector.store.id_tables import IdTables, report_ids
 from noutput.collector.store.interface import Outcome, Store, UnavailableError
 from noutput.collector.store.segments import LIVE, Segments, read_segments
 from noutput.collector.store.sql import SqlStore
@@ -51,11 +51,11 @@ def levels(store: Store, key: int) -> list[int]:
 def rows_of(store: Store) -> dict[str, int]:
     assert isinstance(store, SqlStore)
     all_tables = store._remembered.tables
-    found = {}
+    found: dict[str, int] = {}
     with store._read() as connection:
         for name in ("runs", "segments", "pieces", "filters"):
             table = getattr(all_tables, name)
-            found[name] = connection.execute(select(func.count()).select_from(table)).scalar()
+            found[name] = connection.execute(select(func.count()).select_from(table)).scalar_one()
     return found
 
 
@@ -101,7 +101,8 @@ def test_any_interleaving_of_two_processes_gives_the_exact_set(
     pool, known = some_ids(1_500, seed), set[bytes]()
     with ExitStack() as stack:
         stores = [open_store(database) for _ in range(2)]
-        stack.callback(lambda: [store.close() for store in stores])
+        for place in range(2):
+            stack.push(lambda *_, place=place: stores[place].close())
         key = create(stores[0], campaign)
         write = SqlStore._write
         settle = SqlStore._settle
@@ -155,12 +156,12 @@ def test_ids_that_come_while_a_segment_is_built_are_kept_apart(
         assert store._settle(key) or start > 300
         part = ids[start : start + 20]
         assert add(store, key, part) == Outcome(20, 0)
-        assert add(store, key, [*part, *ids[: start : 7]]) == Outcome(0, 20 + -(-start // 7))
+        assert add(store, key, [*part, *ids[:start:7]]) == Outcome(0, 20 + -(-start // 7))
     assert told(store) == []
 
 
 def test_known_ids_take_one_read_each_and_others_hardly_any(
-    store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+    store: Store, campaign: Campaign
 ) -> None:
     """Whoever sends old ids again costs one small read per id, however many segments there are."""
     ids, key = some_ids(1_300), create(store, campaign)
@@ -202,8 +203,8 @@ def test_a_false_positive_drops_no_report(
     ids, key = some_ids(900), create(store, campaign)
     fill(store, key, ids[:600])
 
-    def all_pass(self: Segments, *values: object) -> object:
-        return (values[-1] == values[-1])  # an array of True
+    def all_pass(*values: Any) -> Any:
+        return values[-1] == values[-1]  # an array of True
 
     monkeypatch.setattr(Segments, "_pass", all_pass)
     assert add(store, key, ids) == Outcome(300, 600)
@@ -306,11 +307,9 @@ def test_a_database_of_the_former_version_is_settled_at_its_start(
 
 
 def test_ids_of_another_kind_have_tables_of_their_own() -> None:
-    from noutput.collector.store.id_tables import IdTables
-
-    names = {table.name for table in vars_of(IdTables.named("token", "postgresql"))}
-    assert not names & {table.name for table in vars_of(report_ids("postgresql"))}
-
-
-def vars_of(found: object) -> list[object]:
-    return [getattr(found, name) for name in ("runs", "pools", "segments", "pieces", "filters")]
+    names = [
+        {table.name for table in (found.runs, found.pools, found.segments, found.pieces,
+                                  found.filters)}
+        for found in (IdTables.named("token", "postgresql"), report_ids("postgresql"))
+    ]  # fmt: skip
+    assert not names[0] & names[1]

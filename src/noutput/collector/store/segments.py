@@ -75,9 +75,7 @@ def read_segments(
     table = tables.segments
     columns = [table.c[name] for name in SegmentRow._fields]
     query = select(*columns).where(table.c.campaign == key, table.c.state.in_(states))
-    return tuple(
-        SegmentRow(*row) for row in connection.execute(query.order_by(table.c.number))
-    )
+    return tuple(SegmentRow(*row) for row in connection.execute(query.order_by(table.c.number)))
 
 
 def piece_bits(size: int) -> int:
