@@ -19,7 +19,7 @@ _PAGE = (
     "core", "comparison", "estimation", "simulation", "growth", "mechanisms", "designs", "starting",
     "collector",
 )  # fmt: skip
-_OTHERS = ("frames", "analyst", "ids", "billion", "published")
+_OTHERS = ("frames", "analyst", "ids", "billion", "postgresql", "published")
 
 
 def main(names: list[str]) -> int:

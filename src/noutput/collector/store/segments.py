@@ -33,8 +33,9 @@ __all__ = [
 
 BUILDING, LIVE, DEAD = 0, 1, 2
 _PIECE = 128  # ids per piece, at most, on average
-CHUNK_BITS = 9  # pieces that share a filter
+CHUNK_BITS = 9  # binary logarithm of the pieces that share a filter; databases rely on it
 _AT_ONCE = 500  # rows that one statement reads
+_LOADS = 512  # filters of a segment that one call reads, 64 kB each
 _log = logging.getLogger("noutput.collector")
 
 
@@ -170,8 +171,9 @@ class Segments:
     An id's place is its encryption by AES under a secret key that the database keeps and nobody
     is told: its first bits are the number of its piece, so that a piece has about 100 ids
     whoever chose them, and others choose its slots and its fingerprint in the filter; see
-    `noutput.collector.store.filters`. Filters take about 10 bits per id. They are read when an id
-    first asks for them, half a megabit at a time.
+    `noutput.collector.store.filters`. Filters take about 10 bits per id. They are read when ids
+    first ask for them, so that a restart reads few; a batch that asks for more than some hundred
+    at once has the rest of its ids looked up without a filter.
 
     An id that does not pass a filter is not in the segment. For one that passes, its piece is
     read, and the answer is exact. That is so for an id that is there, and for one in 256 of those
@@ -213,7 +215,7 @@ class Segments:
     def _pass(self, connection: Connection, row: SegmentRow, high: Words, low: Words) -> Mask:
         filters = self._filters[row.number]
         chunk = (high >> np.uint64(64 - chunk_bits(row.bits))).astype(np.intp)
-        missing = np.unique(chunk[~filters.loaded[chunk]])
+        missing = np.unique(chunk[~filters.loaded[chunk]])[:_LOADS]
         table = self._tables.filters
         for number, content in self._read(connection, table.c.key, table.c.filter, row, missing):
             seed, slots_ = _unpack_filter(content, 3 * filter_third(row))
@@ -221,7 +223,9 @@ class Segments:
         self.loads += len(missing)
         for number in missing[~filters.loaded[missing]].tolist():
             filters.put(number, *_unpack_filter(b"", 3 * filter_third(row)))
-        return filters.pass_(chunk, high, low)
+        passed = filters.pass_(chunk, high, low)
+        passed |= ~filters.loaded[chunk]
+        return passed
 
     def _look_up(
         self, connection: Connection, row: SegmentRow, ids: bytes, who: Places, high: Words

@@ -100,35 +100,32 @@ class Settler:
             found.update(connection.execute(query).scalars())
         return sorted(found)
 
-    def step(self, key: int, read: Read, write: Write, *, urgent: bool = False) -> bool:
-        """Do the next step of a campaign; say whether there was any.
+    def step(self, key: int, read: Read, write: Write) -> bool:
+        """Do the next step of a campaign on every level; say whether there was any.
 
-        With `urgent`, only what makes the ids in runs fewer.
+        So segments are merged as fast as runs become segments, however many reports come.
         """
         with read() as connection:
             rows = read_segments(connection, self._tables, key, BUILDING, LIVE, DEAD)
         building = {row.level: row for row in rows if row.state == BUILDING}
-        try:
-            if 0 in building:
-                self._build(building[0], read, write, key)
-                return True
-            if self._start_runs(key, read, write):
-                return True
-            if urgent:
-                return False
-            for level in range(1, 2 + max((row.level for row in rows), default=0)):
+        live = [row for row in rows if row.state == LIVE]
+        done = 0
+        for level in range(2 + max((row.level for row in rows), default=0)):
+            try:
                 if level in building:
                     self._build(building[level], read, write, key)
-                    return True
-                sources = [row for row in rows if row.level == level - 1 and row.state == LIVE]
-                if len(sources) >= _FAN and self._start_merge(key, level, sources, write):
-                    return True
-            dead = [row for row in rows if row.state == DEAD]
-            if dead:
-                self._clear(dead[0], write, key)
-            return bool(dead)
-        except _LostError:
-            return True
+                    done += 1
+                elif level:
+                    sources = [row for row in live if row.level == level - 1][:_FAN]
+                    done += len(sources) == _FAN and self._start_merge(key, level, sources, write)
+                else:
+                    done += self._start_runs(key, read, write)
+            except _LostError:
+                done += 1
+        dead = [row for row in rows if row.state == DEAD]
+        if dead:
+            self._clear(dead[0], write, key)
+        return bool(done or dead)
 
     def settle(self, key: int, connection: Connection) -> None:
         """Do all steps that are due inside a transaction of the caller."""
@@ -176,10 +173,10 @@ class Settler:
         with write(key) as held:
             if held is None:
                 return False
-            wanted = [row.number for row in sources[:_FAN]]
+            wanted = [row.number for row in sources]
             free = and_(table.c.number.in_(wanted), table.c.state == LIVE, table.c.goal.is_(None))
-            upto = max(row.upto for row in sources[:_FAN])
-            size = sum(row.size for row in sources[:_FAN])
+            upto = max(row.upto for row in sources)
+            size = sum(row.size for row in sources)
             if held.execute(select(func.count()).where(free)).scalar() != _FAN:
                 return False  # they are being merged
             number = self._start(held, key, level, size, upto)
@@ -275,11 +272,11 @@ class Settler:
         table = self._tables.segments
         with write(key) as held:
             if held is None:
-                raise _LostError
+                return
             mine = select(table.c.done).where(table.c.number == row.number)
             done = held.execute(mine.where(table.c.state == DEAD)).scalar()
             if done is None:
-                raise _LostError
+                return  # another process was faster
             delete_parts(held, self._tables, row.number, done, done + _CLEARED)
             if done + _CLEARED < 1 << row.bits:
                 values = {"done": done + _CLEARED}

@@ -111,7 +111,7 @@ class SqlStore(SqlTokens):
                 self._count(connection, more)
                 self._add_seals(connection, seals)
         for key in self._remembered.crowded():
-            self._settle(key, urgent=True)
+            self._settle(key)
         return result
 
     def merge_ids(self) -> None:
@@ -122,11 +122,10 @@ class SqlStore(SqlTokens):
             while self._settle(key):
                 pass
 
-    def _settle(self, key: int, *, urgent: bool = False) -> bool:
+    def _settle(self, key: int) -> bool:
         """Do a step of settling ids; say whether there was one to do."""
         with self._settling:
-            step = self._remembered.settler.step
-            return step(key, self._read, self._write_to, urgent=urgent)
+            return self._remembered.settler.step(key, self._read, self._write_to)
 
     @contextmanager
     def _write_to(self, key: int) -> Iterator[Connection | None]:
