@@ -17,9 +17,9 @@ from benchmarks.page import number, write_page
 
 _PAGE = (
     "core", "comparison", "estimation", "simulation", "growth", "mechanisms", "designs", "starting",
-    "collector",
+    "collector", "postgresql", "billion",
 )  # fmt: skip
-_OTHERS = ("frames", "analyst", "ids", "billion", "postgresql", "published")
+_OTHERS = ("frames", "analyst", "ids", "published")
 
 
 def main(names: list[str]) -> int:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Known", "Rows", "joined"]
 
 _PIECE = 1 << 20
-_ALONE = 16  # transactions after which a campaign that nobody else wrote to counts as not shared
 
 
 class Rows(Protocol):
@@ -74,12 +73,6 @@ class Known:
         self._aside_upto = 0
         self._settled = 0  # runs up to here are in a live segment
         self._states: tuple[SegmentRow, ...] = ()
-        self._alone = 0
-
-    @property
-    def shared(self) -> bool:
-        """Whether others wrote ids of this campaign not long ago."""
-        return self._alone > 0
 
     @property
     def recent(self) -> int:
@@ -112,10 +105,8 @@ class Known:
         return new
 
     def _take(self, runs: Iterable[tuple[int, bytes]]) -> None:
-        before = self.newest
         for piece in joined(self._noted(runs)):
             self.ids.add(piece)
-        self._alone = _ALONE if self.newest != before else max(0, self._alone - 1)
 
     def _noted(self, runs: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
         for self.newest, ids in runs:

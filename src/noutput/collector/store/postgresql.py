@@ -32,10 +32,7 @@ _CONNECT = {
     "connect_timeout": 5, "tcp_user_timeout": 20_000,
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
 }  # fmt: skip
-_REACHED, _ADDING, _SHARED = "noutput_reached", "noutput_adding", "noutput_shared"
-# The second waits for the disk like any commit, and so for all commits before it.
-_release_early = text("SET LOCAL synchronous_commit = off")
-_wait_for_disk = text("SELECT pg_logical_emit_message(true, 'noutput', '')")
+_REACHED, _ADDING = "noutput_reached", "noutput_adding"
 _try_lock = text("SELECT pg_try_advisory_xact_lock(:lock, :what)")
 _open = text(
     "SELECT key FROM campaigns WHERE key = ANY(:keys) AND closed IS NULL"
@@ -114,9 +111,7 @@ class PostgresqlStore(SqlStore):
             self._adding.acquire()
             connection.info[_ADDING] = True
             self._remembered.begin()
-        new = super()._remember(connection, key, ids)
-        connection.info[_SHARED] |= self._remembered.shared(key)
-        return new
+        return super()._remember(connection, key, ids)
 
     def merge_ids(self) -> None:
         """Hide the order of the ids that came last, in steps, and settle older ones."""
@@ -161,13 +156,8 @@ class PostgresqlStore(SqlStore):
         try:
             with super()._write() as connection:
                 info = connection.info
-                info[_REACHED], info[_ADDING], info[_SHARED] = reached, False, False
+                info[_REACHED], info[_ADDING] = reached, False
                 yield connection
-                if info[_SHARED]:
-                    connection.execute(_release_early)
-            if info[_SHARED]:
-                with super()._write() as connection:
-                    connection.execute(_wait_for_disk)
             for key, reports in reached.items():  # only now they are committed
                 self._reached[key] = max(reports, self._reached.get(key, 0))
         except BaseException:

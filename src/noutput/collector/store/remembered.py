@@ -100,10 +100,6 @@ class RememberedIds(ABC):
         """Give back the memory of a campaign's ids."""
         self._known.pop(key, None)
 
-    def shared(self, key: int) -> bool:
-        """Whether others wrote ids of a campaign not long ago."""
-        return key in self._known and self._known[key].shared
-
     def crowded(self) -> list[int]:
         """Return the campaigns of which too many ids are in memory."""
         most = _CROWDED * settling.SETTLED
