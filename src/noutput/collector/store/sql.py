@@ -39,6 +39,7 @@ __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _log = logging.getLogger("noutput.collector")
+_STEPS = 64  # of settling the ids of a campaign, at each call: about four million ids
 _MILESTONES = [schema.history.c[name] for name in Milestone.__slots__]
 
 
@@ -119,8 +120,9 @@ class SqlStore(SqlTokens):
         with self._read() as connection:
             keys = self._remembered.settler.waiting(connection)
         for key in keys:
-            while self._settle(key):
-                pass
+            for _ in range(_STEPS):
+                if not self._settle(key):
+                    break
 
     def _settle(self, key: int) -> bool:
         """Do a step of settling ids; say whether there was one to do."""

@@ -74,9 +74,9 @@ class SqliteStore(SqlStore):
     ``synchronous=FULL``. It raises where the file, or its write-ahead log, was deleted or
     replaced: what is written then, nobody would find.
 
-    The file has each id once, what is deleted is overwritten, and all that tells when an id came
-    is its row: a run of 2,048 ids or more, the newest run, or the pool. The pool has all ids of a
-    campaign up to 1,024, and never less than 512 from then on.
+    What is deleted is overwritten, and all that tells when an id came is its row: a run of 2,048
+    ids or more, the newest run, the pool, or a segment of a million ids or more. The pool has all
+    ids of a campaign up to 1,024, and never less than 512 from then on.
 
     Only its owner can open the file: rights of others are taken away.
     """
