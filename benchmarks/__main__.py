@@ -17,7 +17,7 @@ from benchmarks.page import number, write_page
 
 _PAGE = (
     "core", "comparison", "estimation", "simulation", "growth", "mechanisms", "designs", "starting",
-    "collector", "archive",
+    "collector", "archive", "postgresql", "billion",
 )  # fmt: skip
 _OTHERS = ("frames", "analyst", "ids", "published")
 

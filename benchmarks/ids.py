@@ -13,7 +13,6 @@ import numpy as np
 from benchmarks.collector import make_campaign
 from benchmarks.measure import Case
 from noutput.collector.store import open_store
-from noutput.collector.store.groups import Group
 from noutput.collector.store.ids import IdSet
 from noutput.collector.store.interface import Submission
 from noutput.collector.store.sqlite import SqliteStore
@@ -69,12 +68,10 @@ def _one_by_one(file: Path) -> Iterator[Case]:
         campaign.id, campaign.fingerprint, campaign.to_json(), "2026-05-01T00:00:00Z"
     )[0].key
     data = os.urandom(16 * _SINGLE)
-    cells = np.zeros(1, np.int32)
     start = time.thread_time()
     with store._write() as connection:  # noqa: SLF001 (a commit per report would take hours)
         for place in range(0, len(data), 16):
-            group = Group(key, [0], [1], data[place : place + 16], cells)
-            store._remember(connection, group)  # noqa: SLF001 (the same)
+            store._remember(connection, key, data[place : place + 16])  # noqa: SLF001 (the same)
     each = (time.thread_time() - start) / _SINGLE
     store.close()
     yield Case("one id remembered", each * 1e6, None, "us")

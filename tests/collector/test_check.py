@@ -64,11 +64,11 @@ def test_a_sound_database_passes(database: str, campaign: Campaign) -> None:
 FLIP = {
     "sqlite": "UPDATE id_pools SET ids = CAST(X'00000000000000000000000000000000' || "
     "substr(ids, 17) AS BLOB)",
-    "postgresql": "UPDATE report_ids SET id = set_byte(id, 3, 255 - get_byte(id, 3))",
+    "postgresql": "UPDATE id_runs SET ids = set_byte(ids, 3, 255 - get_byte(ids, 3))",
 }
 
 
-DELETE = {"sqlite": "DELETE FROM id_pools", "postgresql": "DELETE FROM report_ids"}
+DELETE = {"sqlite": "DELETE FROM id_pools", "postgresql": "DELETE FROM id_runs"}
 
 
 def test_every_kind_of_damage_is_told(database: str, campaign: Campaign) -> None:

@@ -169,6 +169,28 @@ def test_a_table_of_the_expected_size_does_not_grow() -> None:
     assert found.moves == 0
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_it_says_what_it_contains_also_while_it_moves(
+    plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
+    found = IdSet()
+    if plain:
+        found._encryptor = FewKeys()  # type: ignore[assignment]
+    pairs = [(high << 40, low) for high in range(20) for low in range(5)]
+    both = 0
+    for place in range(0, 100, 3):
+        found.add(chosen(*pairs[place : place + 3]))
+        both += found._former is not None
+        wanted = [number < place + 3 for number in range(100)]
+        assert found.contain(chosen(*pairs)).tolist() == wanted
+        found.add(chosen((1 << 63, place)))
+        found.undo()
+        assert not found.contain(chosen((1 << 63, place))).any()
+    assert both
+    assert len(found) == 100
+
+
 def test_keys_are_secret_and_differ() -> None:
     one, two = IdSet(), IdSet()
     assert one._encryptor.update(bytes(16)) != two._encryptor.update(bytes(16))

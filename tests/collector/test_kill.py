@@ -22,6 +22,8 @@ from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
 from noutput.collector.issuing import issue_tokens
 from noutput.collector.store import open_store
+from noutput.collector.store.segments import LIVE, read_segments
+from noutput.collector.store.sql import SqlStore
 from tests.campaign.examples import late_campaign, survey_campaign
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.process import free_port, launch
@@ -30,12 +32,14 @@ CLIENTS = 8
 REPORTS = 50_000
 KILLS = 10
 PATH = "/campaigns/commute/reports"
-# Ids are merged all the time, so that kills hit merges.
+# Ids are merged all the time, so that kills hit merges, and become segments, which merge as well.
 MERGING = """
 from noutput.collector.ingest import merging
-from noutput.collector.store import runs
+from noutput.collector.store import runs, segments, settling
 merging._MERGE_SECONDS = 0.01
 runs.POOL, runs.KEPT, runs.LARGE = 64, 32, 1024
+settling.SETTLED, settling._CLEARED, segments._PIECE = 1500, 32, 32
+segments.CHUNK_BITS = settling.CHUNK_BITS = 4
 """
 pytestmark = pytest.mark.slow
 
@@ -244,6 +248,10 @@ def check_counts(database: str, campaign: Campaign, senders: list[Sender]) -> di
             assert found is not None
             kept = b"".join(found.ids)
             assert found.counts == wanted
+        assert isinstance(store, SqlStore)
+        with store._read() as connection:
+            rows = read_segments(connection, store._remembered.tables, found.row.key, LIVE)
+        assert max(row.level for row in rows) > 0  # segments were merged meanwhile
     finally:
         store.close()
     assert len(kept) == 16 * REPORTS

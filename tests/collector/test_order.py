@@ -56,7 +56,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(runs, name, value)
     monkeypatch.setattr("noutput.collector.store.sqlite_ids.POOL", 32)
     monkeypatch.setattr("noutput.collector.store.sqlite_ids.LARGE", 256)
-    monkeypatch.setattr("noutput.collector.store.postgresql.KEPT", 16)
+    monkeypatch.setattr("noutput.collector.store.postgresql_ids.KEPT", 16)
 
 
 def sqlite_groups(file: Path) -> list[list[bytes]]:
@@ -124,13 +124,10 @@ def test_what_stays_in_a_pool_is_left_to_chance() -> None:
 
 
 def postgresql_groups(database: str) -> list[list[bytes]]:
-    """Return the ids by transaction, and in the order of their places in the table."""
-    query = b"SELECT xmin::text, id FROM report_ids ORDER BY xmin::text::bigint, ctid"
-    groups: dict[str, list[bytes]] = {}
+    """Return the ids of every row in the order of their numbers."""
+    query = b"SELECT ids FROM id_runs ORDER BY sequence"
     with psycopg.connect(database) as connection:
-        for transaction, entry in connection.execute(query):
-            groups.setdefault(transaction, []).append(entry)
-    return list(groups.values())
+        return [split(ids) for (ids,) in connection.execute(query)]
 
 
 @pytest.mark.usefixtures("small")
@@ -155,6 +152,7 @@ def test_postgresql_has_groups_as_well(postgresql: PostgresqlServer, campaign: C
         found = postgresql_groups(database)
         assert sorted(chain(*found)) == sorted(ids)
         assert all(len(group) >= runs.KEPT for group in found)
+        assert all(group == sorted(group) for group in found)
         assert found[0] == sorted(ids[30:100])
         assert add(store, key, ids) == Outcome(0, 260)
 
@@ -189,7 +187,7 @@ def test_merging_loses_nothing_where_a_collector_dies_or_another_counts(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("noutput.collector.store.postgresql.mixed", die)
+            patch.setattr("noutput.collector.store.postgresql_ids.mixed", die)
             with pytest.raises(KeyboardInterrupt):
                 store.merge_ids()
         assert add(other, key, ids) == Outcome(0, 90)
@@ -198,7 +196,7 @@ def test_merging_loses_nothing_where_a_collector_dies_or_another_counts(
             other.merge_ids()  # of two collectors, one merges
             return runs.mixed(pool, fresh)
 
-        monkeypatch.setattr("noutput.collector.store.postgresql.mixed", meanwhile)
+        monkeypatch.setattr("noutput.collector.store.postgresql_ids.mixed", meanwhile)
         store.merge_ids()
         assert add(other, key, ids) == Outcome(0, 90)
         assert other.totals() == {key: 90}
@@ -296,7 +294,8 @@ def test_a_database_of_version_2_loses_its_order(
         assert row is not None
         if "://" in database:
             groups = postgresql_groups(database)
-            assert groups == ([sorted(ids)] if ids else [])
+            assert all(group == sorted(group) for group in groups)
+            assert [len(group) for group in groups] == {0: [], 20: [20], 150: [134, 16]}[count]
         else:
             groups = sqlite_groups(Path(database))
             assert all(group == sorted(group) for group in groups)

@@ -68,7 +68,7 @@ def test_runs_do_not_depend_on_commits(tmp_path: Path, campaign: Campaign) -> No
 
 
 def test_memory_with_sqlite(tmp_path: Path, campaign: Campaign) -> None:
-    low, high = stated(PAGE, r"\| (\d+) to (\d+) bytes per report of the campaigns that are open")
+    low, high = stated(PAGE, r"\| (\d+) to (\d+) bytes per report that came last")
     (growing,) = stated(PAGE, r"and up to (\d+) while the table of ids grows")
     with closing(open_store(str(tmp_path / "reports.db"))) as store:
         tracemalloc.start()
@@ -87,11 +87,11 @@ def test_memory_with_sqlite(tmp_path: Path, campaign: Campaign) -> None:
 
 
 def test_disk_of_postgresql(postgresql: PostgresqlServer, campaign: Campaign) -> None:
-    (shown,) = stated(PAGE, r"about (\d+) bytes per report, with its index")
+    (shown,) = stated(PAGE, r"about (\d+) bytes per report; until")
     database = postgresql.new_database()
     with closing(open_store(database)) as store:
         *_, reports = add(store, campaign, 100_000, THOUSANDS)
     with psycopg.connect(database) as connection:
-        row = connection.execute("SELECT pg_total_relation_size('report_ids')").fetchone()
+        row = connection.execute("SELECT pg_total_relation_size('id_runs')").fetchone()
     assert row is not None
     assert row[0] / reports == pytest.approx(shown, rel=0.1)

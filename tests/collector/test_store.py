@@ -14,6 +14,7 @@ import pytest
 from noutput.campaign import Campaign
 from noutput.collector.http.auth import new_token, recognize
 from noutput.collector.store import open_store, schema
+from noutput.collector.store.id_tables import report_ids
 from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
@@ -91,7 +92,8 @@ def test_a_closed_or_deleted_campaign_counts_nothing(store: Store, campaign: Cam
     assert store.delete("commute")
     sqlite = store._engine.name == "sqlite"  # type: ignore[attr-defined]
     with store._read() as connection:  # type: ignore[attr-defined]
-        for table in [schema.id_runs, schema.id_pools] if sqlite else [schema.report_ids]:
+        tables = report_ids("sqlite" if sqlite else "postgresql")
+        for table in [tables.runs, *([tables.pools] if sqlite else [])]:
             assert connection.execute(table.select()).first() is None
     assert store.close_campaign("nothing", NOW) is None
 
@@ -206,8 +208,9 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
         assert connection.execute("SELECT * FROM id_runs").fetchall() == []
     connection.close()
     assert tables == {
-        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
-        "issued_tokens", "releases", "seals", "tokens", "sqlite_sequence",
+        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_filters", "id_pieces",
+        "id_pools", "id_runs", "id_segments", "issued_tokens", "releases", "seals", "tokens",
+        "sqlite_sequence",
     }  # fmt: skip
     assert pool == (key, 2, b"a" * 16 + b"b" * 16 + bytes(16 * 1022))
 

@@ -47,6 +47,17 @@ def set_back(database: str, version: int) -> None:
     with tables(database) as connection:
         run = connection.exec_driver_sql
         lite = connection.dialect.name == "sqlite"
+        if version < 8:
+            run("DROP TABLE issued_tokens")
+        if version <= schema.MIGRATIONS.index(schema._ids_in_runs):
+            for name in ("segments", "pieces", "filters"):
+                run(f"DROP TABLE id_{name}")
+            if not lite:
+                schema._server_ids.create(connection)
+                run("INSERT INTO report_ids SELECT campaign,"
+                    " substring(ids FROM 16 * place + 1 FOR 16), recent FROM id_runs,"
+                    " generate_series(0, length(ids) / 16 - 1) AS place")  # fmt: skip
+                run("DROP TABLE id_runs")
         if version < 6:
             run("DROP TABLE releases")
             run("ALTER TABLE counts DROP COLUMN released")

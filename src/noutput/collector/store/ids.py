@@ -103,6 +103,25 @@ class IdSet:
         new[usual] = self._add_different(high[usual], low[usual])
         return new
 
+    def contain(self, ids: bytes | memoryview[Any]) -> Mask:
+        """Say which ids of 16 bytes each are in the set, without adding any."""
+        halves = np.frombuffer(self._encryptor.update(ids), np.uint64).reshape(-1, 2)
+        high, low = np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
+        found = np.zeros(len(high), np.bool_)
+        odd = high == 0
+        for place in np.flatnonzero(odd).tolist():
+            found[place] = int(low[place]) in self._odd_ones
+        usual = np.flatnonzero(~odd)
+        for table in (self._table, self._former):
+            if table is not None:
+                found[usual] |= self._find(table, high[usual], low[usual])
+        return found
+
+    def _find(self, table: _Table, high: Words, low: Words) -> Mask:
+        found, probes = table.find(high, low)
+        self.probes += probes
+        return found
+
     def undo(self) -> None:
         """Forget the ids that were new in the last call of `add`."""
         for table, places in self._added:  # the last that were put: no other id lies behind them
@@ -206,6 +225,23 @@ class _Table:
         added.append(np.array(last, np.intp))
         self.used += sum(map(len, added))
         return new, added, probes
+
+    def find(self, high: Words, low: Words) -> tuple[Mask, int]:
+        """Say which ids are there, and how many places were looked at."""
+        found = np.zeros(len(high), np.bool_)
+        probes = 0
+        who = np.arange(len(high))
+        slot = (high >> self._shift).view(np.intp)
+        while slot.size:
+            probes += slot.size
+            there = self.highs.take(slot)
+            same = there == high
+            same &= self.lows.take(slot) == low
+            found[who[same]] = True
+            rest = (~same & (there != 0)).nonzero()[0]
+            who, high, low = who.take(rest), high.take(rest), low.take(rest)
+            slot = (slot.take(rest) + 1) & (self.size - 1)
+        return found, probes
 
     def _put_one(self, place: int, high: int, low: int) -> tuple[int, int, bool]:
         """Find or make a place for one id; say which, after how many, and whether it is new."""

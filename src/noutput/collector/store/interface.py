@@ -271,9 +271,9 @@ class Store(Protocol):
         """Count reports; None where the campaign is gone or closed."""
 
     def merge_ids(self) -> None:
-        """Hide the order of the ids that came last; called every few seconds.
+        """Hide the order of the ids that came last, settle older ones; called every few seconds.
 
-        Each transaction is a step of a few thousand ids. Between two, reports are counted.
+        Each transaction is a step of some ten thousand ids. Between two, reports are counted.
         """
 
     def create(

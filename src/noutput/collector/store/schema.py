@@ -29,6 +29,7 @@ from sqlalchemy import (
 
 from noutput.campaign.campaign import Campaign
 from noutput.collector.cells import CellLayout
+from noutput.collector.store.id_tables import report_ids
 from noutput.collector.store.interface import Published
 from noutput.collector.store.runs import KEPT, rewrite_runs
 from noutput.errors import InvalidArgumentError, NoutputError
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "id_pools", "id_runs",
-    "issued_tokens", "releases", "report_ids", "seals",
-    "tokens", "upgrade",
+    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "issued_tokens", "releases",
+    "seals", "tokens", "upgrade",
 ]  # fmt: skip
 
 _metadata = MetaData()
+_RUN = 1 << 16  # ids per row that a migration writes
 _number = BigInteger().with_variant(Integer, "sqlite")
 
 schema_version = Table("noutput_schema", _metadata, Column("version", Integer, nullable=False))
@@ -93,37 +94,15 @@ releases = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# SQLite: sorted ids, thousands per row; see `noutput.collector.store.runs`.
-id_runs = Table(
-    "id_runs", _metadata,
-    Column("sequence", _number, primary_key=True, autoincrement=True),
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False),
-    Column("ids", LargeBinary, nullable=False),
-    Index("id_runs_of_campaign", "campaign", "sequence"),
-    sqlite_autoincrement=True,
-)  # fmt: skip
-
-# SQLite: the ids that came last, sorted, in a value of one size: it is overwritten in its place.
-id_pools = Table(
-    "id_pools", _metadata,
-    Column(
-        "campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"),
-        primary_key=True, autoincrement=False,
-    ),
-    Column("number", Integer, nullable=False),
-    Column("ids", LargeBinary, nullable=False),
-)  # fmt: skip
-
-# PostgreSQL: one row per id, found by its index. No foreign key: it would be looked up for every
-# row, and the campaign's own row is locked anyway while its reports are counted.
-report_ids = Table(
-    "report_ids", _metadata,
+# Up to version 6: one row per id in PostgreSQL, found by its index.
+_server_ids = Table(
+    "report_ids", MetaData(),
     Column("campaign", _number, primary_key=True, autoincrement=False),
     Column("id", LargeBinary, primary_key=True),
     Column("recent", SmallInteger, nullable=False),
 )  # fmt: skip
-Index("recent_ids", report_ids.c.recent, report_ids.c.campaign,
-      postgresql_where=report_ids.c.recent > 0)  # fmt: skip
+Index("recent_ids", _server_ids.c.recent, _server_ids.c.campaign,
+      postgresql_where=_server_ids.c.recent > 0)  # fmt: skip
 
 tokens = Table(
     "tokens", _metadata,
@@ -205,8 +184,10 @@ def _first_tables(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[campaigns])
     _first_counts.create(connection)
     _first_tokens.create(connection)
-    ids = id_runs if connection.dialect.name == "sqlite" else _first_report_ids
-    ids.create(connection)
+    if connection.dialect.name == "sqlite":
+        report_ids("sqlite").runs.create(connection)
+    else:
+        _first_report_ids.create(connection)
 
 
 def _history_table(connection: Connection) -> None:
@@ -242,14 +223,14 @@ def _first_reading_id(admin: str) -> str:
 def _ids_without_order(connection: Connection) -> None:
     """Make the tables for the ids that came last; sort those that were stored as they came."""
     if connection.dialect.name == "sqlite":
-        _metadata.create_all(connection, tables=[id_pools])
+        report_ids("sqlite").pools.create(connection, checkfirst=True)
         rewrite_runs(connection)
         return
     run = connection.exec_driver_sql
     run("SET LOCAL statement_timeout = 0")
     run("ALTER TABLE report_ids RENAME TO former_ids")
     run("ALTER INDEX report_ids_pkey RENAME TO former_ids_pkey")
-    _metadata.create_all(connection, tables=[report_ids])
+    _server_ids.create(connection)
     run(
         "INSERT INTO report_ids (campaign, id, recent)"
         " SELECT campaign, id, CASE WHEN place <= %s THEN 1 ELSE 0 END FROM ("
@@ -293,6 +274,28 @@ def _releases_of_counts(connection: Connection) -> None:
             connection.execute(insert(releases).values(campaign=key, **asdict(each)))
 
 
+def _ids_in_runs(connection: Connection) -> None:
+    """Put the ids of PostgreSQL into sorted rows of thousands; make room for segments in both."""
+    tables = report_ids(connection.dialect.name)
+    tables.create(connection)
+    if connection.dialect.name == "sqlite":
+        return
+    run = connection.exec_driver_sql
+    run("SET LOCAL statement_timeout = 0")
+    run(
+        "INSERT INTO id_runs (campaign, recent, ids)"
+        " SELECT campaign, pooled, string_agg(id, ''::bytea ORDER BY id) FROM ("
+        " SELECT campaign, id, pooled, (row_number() OVER ("
+        " PARTITION BY campaign, pooled ORDER BY id) - 1) / %s AS part FROM ("
+        " SELECT campaign, id, CASE WHEN recent > 0 OR"
+        " count(*) FILTER (WHERE recent = 0) OVER (PARTITION BY campaign) < %s"
+        " THEN 1 ELSE 0 END AS pooled FROM report_ids) AS marked) AS parts"
+        " GROUP BY campaign, pooled, part ORDER BY campaign, pooled, part",
+        (_RUN, KEPT),
+    )
+    run("DROP TABLE report_ids")
+
+
 def _issued_tokens(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[issued_tokens])
 
@@ -305,12 +308,13 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _ids_without_order,
     _seal_tables,
     _releases_of_counts,
+    _ids_in_runs,
     _issued_tokens,
 )
 
 
-def upgrade(connection: Connection) -> None:
-    """Bring a database to the newest version, inside the caller's transaction.
+def upgrade(connection: Connection) -> bool:
+    """Bring a database to the newest version, inside the caller's transaction; say if it was older.
 
     Raises
     ------
@@ -332,3 +336,4 @@ def upgrade(connection: Connection) -> None:
     if version < newest:
         connection.execute(schema_version.delete())
         connection.execute(schema_version.insert().values(version=newest))
+    return version < newest

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
+import threading
 from abc import abstractmethod
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from noutput.campaign.campaign import Campaign
 from noutput.collector.cells import CellLayout
 from noutput.collector.store import schema
-from noutput.collector.store.groups import Group, groups
+from noutput.collector.store.groups import groups
 from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
@@ -33,10 +33,14 @@ from noutput.collector.store.tokens import SqlTokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from noutput.collector.store.filters import Mask
+    from noutput.collector.store.remembered import RememberedIds
+
 __all__ = ["SqlStore"]
 
 _ROWS = [schema.campaigns.c[name] for name in CampaignRow.__slots__]
 _log = logging.getLogger("noutput.collector")
+_STEPS = 64  # of settling the ids of a campaign, at each call: about four million ids
 
 
 class SqlStore(SqlReleases, SqlTokens, SqlIssued):
@@ -45,14 +49,17 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
     reads_quickly = False
     _snapshot_options: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, remembered: RememberedIds) -> None:
         self._engine = engine
+        self._remembered = remembered
+        self._settling = threading.Lock()
         self._closed = False
         self._problems: list[str] = []
         try:
             with self._write() as connection:
                 self._lock_schema(connection)
-                schema.upgrade(connection)
+                if schema.upgrade(connection):
+                    self._remembered.settle_all(connection)
                 self._seal_all(connection, missing=True)
         except BaseException:
             engine.dispose()
@@ -63,12 +70,6 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
         """Say which campaigns exist and are not closed, and keep it so until the commit."""
 
     @abstractmethod
-    def _remember(
-        self, connection: Connection, group: Group
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Keep the ids of a group; say which are new."""
-
-    @abstractmethod
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         """Add numbers of reports to cells of campaigns, in the given order."""
 
@@ -77,8 +78,16 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
         """Add to the seals of campaigns, in the given order."""
 
     @abstractmethod
+    def _hold(self, connection: Connection, key: int) -> bool:
+        """Keep others from writing to a campaign until the commit; say whether it is there."""
+
+    def _remember(self, connection: Connection, key: int, ids: bytes) -> Mask:
+        """Keep the ids of counted reports; say which are new."""
+        return self._remembered.remember(connection, key, ids)
+
     def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
         """Return all counted ids of a campaign in pieces of whole ids."""
+        return self._remembered.read(connection, key)
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Count reports; None where the campaign is gone or closed."""
@@ -90,8 +99,9 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             seals: dict[int, Seal] = {}
             for group in waiting:
                 if group.key not in open_keys:
+                    self._remembered.forget(group.key)
                     continue
-                new = self._remember(connection, group)
+                new = self._remember(connection, group.key, group.ids)
                 for place, outcome in group.outcomes(new):
                     result[place] = outcome
                 counted = group.count(new)
@@ -101,11 +111,29 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             if more:
                 self._count(connection, more)
                 self._add_seals(connection, seals)
+        for key in self._remembered.crowded():
+            self._settle(key)
         return result
 
-    @abstractmethod
     def merge_ids(self) -> None:
-        """Hide the order of the ids that came last."""
+        """Bring ids that came long ago into segments."""
+        with self._read() as connection:
+            keys = self._remembered.settler.waiting(connection)
+        for key in keys:
+            for _ in range(_STEPS):
+                if not self._settle(key):
+                    break
+
+    def _settle(self, key: int) -> bool:
+        """Do a step of settling ids; say whether there was one to do."""
+        with self._settling:
+            return self._remembered.settler.step(key, self._read, self._write_to)
+
+    @contextmanager
+    def _write_to(self, key: int) -> Iterator[Connection | None]:
+        """Begin a transaction that writes to a campaign; None where that is gone."""
+        with self._write() as connection:
+            yield connection if self._hold(connection, key) else None
 
     def create(
         self, campaign_id: str, fingerprint: str, document: str, now: str
@@ -158,8 +186,12 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
     def _delete(self, connection: Connection, campaign_id: str) -> int | None:
         """Delete a campaign and what refers to it; return its number."""
         table = schema.campaigns
-        gone = delete(table).where(table.c.id == campaign_id).returning(table.c.key)
-        return connection.execute(gone).scalar()
+        found = select(table.c.key).where(table.c.id == campaign_id).with_for_update()
+        key = connection.execute(found).scalar()
+        if key is not None:
+            self._remembered.delete(connection, key)
+            connection.execute(delete(table).where(table.c.key == key))
+        return key
 
     def counts(self, key: int) -> dict[int, int]:
         """Return the count of every cell with a report."""
@@ -212,9 +244,9 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             self._issue(connection, key, snapshot.issued)
             seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
-                cells = np.zeros(len(piece) // 16, np.int32)
-                new = self._remember(connection, Group(key, [0], [len(cells)], piece, cells))
-                seal += Seal.of_ids(piece, new)
+                seal += Seal.of_ids(piece, self._remember(connection, key, piece))
+                if key in self._remembered.crowded():
+                    self._remembered.settler.settle(key, connection)
             if snapshot.seal is not None and (found := snapshot.seal.problems(seal)):
                 raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
             self._put_seal(connection, key, seal)
@@ -266,9 +298,12 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             _log.error("%s", problem)
             self._problems.append(problem)
 
-    def inspect(self, *, cheap: bool) -> list[str]:  # noqa: ARG002 (for stores that can)
-        """Return nothing: the database server checks its own pages."""
-        return []
+    def inspect(self, *, cheap: bool) -> list[str]:
+        """Look for ids that are not where they are looked for; the server checks its own pages."""
+        if cheap:
+            return []
+        with self._read(**self._snapshot_options) as connection:
+            return list(self._remembered.problems(connection))
 
     def accept(self) -> None:
         """Seal what there is now, and forget what was lost."""

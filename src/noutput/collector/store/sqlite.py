@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, select
 
 from noutput.collector.store.files import create_private, keep_private
+from noutput.collector.store.id_tables import report_ids
 from noutput.collector.store.interface import CampaignRow, UnavailableError
 from noutput.collector.store.losses import Losses
 from noutput.collector.store.mark import HighWater
@@ -29,10 +30,8 @@ from noutput.collector.store.sqlite_ids import SqliteIds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from sqlalchemy.engine import URL
 
-    from noutput.collector.store.groups import Group
     from noutput.collector.store.seal import Seal
 
 __all__ = ["SqliteStore"]
@@ -42,6 +41,7 @@ _CHEAP_BYTES = 1 << 26
 _log = logging.getLogger("noutput.collector")
 # These run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
+_HERE = "SELECT 1 FROM campaigns WHERE key = ?"
 _COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
 _SEAL = (
     "UPDATE seals SET reports = reports + ?, ids = ids + ?,"
@@ -74,9 +74,9 @@ class SqliteStore(SqlStore):
     ``synchronous=FULL``. It raises where the file, or its write-ahead log, was deleted or
     replaced: what is written then, nobody would find.
 
-    The file has each id once, what is deleted is overwritten, and all that tells when an id came
-    is its row: a run of 2,048 ids or more, the newest run, or the pool. The pool has all ids of a
-    campaign up to 1,024, and never less than 512 from then on.
+    What is deleted is overwritten, and all that tells when an id came is its row: a run of 2,048
+    ids or more, the newest run, the pool, or a segment of a million ids or more. The pool has all
+    ids of a campaign up to 1,024, and never less than 512 from then on.
 
     Only its owner can open the file: rights of others are taken away.
     """
@@ -84,7 +84,6 @@ class SqliteStore(SqlStore):
     reads_quickly = True
 
     def __init__(self, url: URL) -> None:
-        self._remembered = SqliteIds()
         self._writing = threading.RLock()
         self._connection: Connection | None = None
         self._counted = 0
@@ -93,7 +92,7 @@ class SqliteStore(SqlStore):
         if path is not None:
             create_private(path)
             keep_private(path)
-        super().__init__(sqlite_engine(url))
+        super().__init__(sqlite_engine(url), SqliteIds(report_ids("sqlite")))
         try:
             if path is not None:
                 keep_private(path)  # where SQLite had to make it
@@ -115,10 +114,8 @@ class SqliteStore(SqlStore):
         raw = driver(connection)
         return {key for key in keys if raw.execute(_OPEN, (key,)).fetchone()}
 
-    def _remember(
-        self, connection: Connection, group: Group
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return self._remembered.remember(driver(connection), group)
+    def _hold(self, connection: Connection, key: int) -> bool:
+        return driver(connection).execute(_HERE, (key,)).fetchone() is not None
 
     def _count(self, connection: Connection, more: list[tuple[int, int, int]]) -> None:
         driver(connection).executemany(_COUNT, more)
@@ -130,12 +127,6 @@ class SqliteStore(SqlStore):
         ]
         driver(connection).executemany(_SEAL, rows)
         self._counted = sum(seal.reports for seal in more.values())
-
-    def _ids(self, connection: Connection, key: int) -> Iterator[bytes]:
-        return self._remembered.read(driver(connection), key)
-
-    def merge_ids(self) -> None:
-        """Do nothing: every commit has done it."""
 
     def close_campaign(
         self, campaign_id: str, now: str, *, key: int | None = None
@@ -198,7 +189,8 @@ class SqliteStore(SqlStore):
             if cheap and pages * size > _CHEAP_BYTES:
                 return []
             found = raw.execute("PRAGMA quick_check" if cheap else "PRAGMA integrity_check")
-            return [f"SQLite: {line}" for (line,) in found if line != "ok"]
+            told = [f"SQLite: {line}" for (line,) in found if line != "ok"]
+        return told + super().inspect(cheap=cheap)
 
     def accept(self) -> None:
         """Seal what there is now, and forget what was lost."""
