@@ -27,6 +27,9 @@ def tables(database: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+_LATER = {"issued_tokens": 8, "releases": 6, "seals": 5, "high_water": 5}  # by version
+
+
 def old_database(database: str, version: int, campaign: Campaign, patch: pytest.MonkeyPatch) -> int:
     """Make a database of a former version, with one campaign; return the campaign's number."""
     with patch.context() as old, tables(database) as connection:
@@ -47,8 +50,9 @@ def set_back(database: str, version: int) -> None:
     with tables(database) as connection:
         run = connection.exec_driver_sql
         lite = connection.dialect.name == "sqlite"
-        if version < 8:
-            run("DROP TABLE issued_tokens")
+        for name, since in _LATER.items():
+            if version < since:
+                run(f"DROP TABLE {name}")
         if version <= schema.MIGRATIONS.index(schema._ids_in_runs):
             for name in ("segments", "pieces", "filters"):
                 run(f"DROP TABLE id_{name}")
@@ -59,11 +63,7 @@ def set_back(database: str, version: int) -> None:
                     " generate_series(0, length(ids) / 16 - 1) AS place")  # fmt: skip
                 run("DROP TABLE id_runs")
         if version < 6:
-            run("DROP TABLE releases")
             run("ALTER TABLE counts DROP COLUMN released")
-        if version < 5:
-            run("DROP TABLE seals")
-            run("DROP TABLE high_water")
         if version < 4 and lite:
             run("INSERT INTO id_runs (campaign, ids)"
                 " SELECT campaign, substr(ids, 1, 16 * number) FROM id_pools")  # fmt: skip
