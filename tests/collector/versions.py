@@ -50,9 +50,8 @@ def set_back(database: str, version: int) -> None:
     with tables(database) as connection:
         run = connection.exec_driver_sql
         lite = connection.dialect.name == "sqlite"
-        for name, since in _LATER.items():
-            if version < since:
-                run(f"DROP TABLE {name}")
+        for name in (name for name, since in _LATER.items() if version < since):
+            run(f"DROP TABLE {name}")
         if version <= schema.MIGRATIONS.index(schema._ids_in_runs):
             for name in ("segments", "pieces", "filters"):
                 run(f"DROP TABLE id_{name}")
