@@ -38,7 +38,7 @@ READERS = {
 }  # fmt: skip
 OPERATOR = {
     "GET /metrics", "GET /tokens", "POST /tokens", "DELETE /tokens/{id}", "POST /campaigns",
-    "POST /campaigns/{id}/close", "DELETE /campaigns/{id}",
+    "POST /campaigns/{id}/close", "DELETE /campaigns/{id}", "POST /campaigns/{id}/tokens",
 }  # fmt: skip
 OWN = {"POST /campaigns/{id}/reports", "POST /sign-in", "POST /sign-out"}  # about the caller alone
 
