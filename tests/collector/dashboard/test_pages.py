@@ -238,13 +238,28 @@ def test_a_campaign_that_is_not_open(service: Service, public: Campaign) -> None
     page = read(get(service, PAGE))
     assert "takes no answers any more" in page.text
     assert "It would have taken" in page.text
+    assert [tag for tag, attributes in page.tags if "data-poll" in attributes]
+    service.clock.now += timedelta(minutes=1)  # what came last is published by now
+    page = read(get(service, PAGE))
     assert not [tag for tag, attributes in page.tags if "data-poll" in attributes]
+
+
+def test_a_page_waits_for_what_is_published_after_the_end(service: Service) -> None:
+    campaign = make_campaign("brief", public=True)
+    service.create(campaign)
+    service.clock.now = campaign.closes
+    text = read(get(service, "/campaigns/brief")).text
+    assert "What was reported appears here within a minute." in text
+    service.clock.now += timedelta(minutes=1)
+    assert "No report came in." in read(get(service, "/campaigns/brief")).text
 
 
 def test_a_campaign_that_asks_for_tokens_takes_none_here(service: Service) -> None:
     service.create(make_campaign("members", public=True, admission=Admission("token")))
     page = read(get(service, "/campaigns/members"))
     assert "counts the reports of people who have a token" in page.text
+    for useless in ("noutput simulate", "the script that draws the report"):
+        assert useless not in page.text
     assert not [tag for tag, attributes in page.tags if attributes.get("id") == "try"]
 
 
