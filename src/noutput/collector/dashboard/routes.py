@@ -55,6 +55,7 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
         (
             each.campaign,
             each.state(now),
+            each.closed or each.campaign.closes,
             totals.get(each.key, 0),
             bool(_alarms(services, each, token, now)),
         )
