@@ -12,11 +12,12 @@ import pytest
 from benchmarks.alarms import commuters, detections, false_rates, false_shapes
 from noutput.campaign import Admission, Campaign
 from noutput.collector.alarms import BLOCK, Alarm, ShapeWatch, Watch, _level
+from noutput.collector.http.auth import new_token
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Submission
 from noutput.tally import Tally
 from tests.collector.conftest import make_campaign
-from tests.collector.dashboard.reader import PAGE, get, read, read_token
+from tests.collector.dashboard.reader import PAGE, get, read, read_token, sign_in
 from tests.collector.service import Service
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -228,6 +229,28 @@ def test_metrics_count_alarms_of_campaigns(watched: tuple[Service, Campaign]) ->
     assert 'noutput_alarms_total{campaign="commute",kind="limit"} 1\n' in text
     moment = service.clock().timestamp()
     assert f'noutput_alarm_timestamp_seconds{{campaign="commute",kind="shape"}} {moment}\n' in text
+
+
+def test_readers_learn_nothing_from_the_alarms_of_metrics(
+    watched: tuple[Service, Campaign],
+) -> None:
+    """A shape depends on what reports say that no step has published yet."""
+    service, _ = watched
+
+    def scraped(token: str) -> str:
+        bearer = {"Authorization": f"Bearer {token}"}
+        return service.call("GET", "/metrics", headers=bearer).text
+
+    reader = read_token(service)
+    scraper, row = new_token("metrics", None, service.clock())
+    assert service.store.add_token(row)
+    raise_alarm(service)
+    assert 'kind="shape"' in scraped(scraper)
+    assert "noutput_reports_accepted_total 1300\n" in scraped(reader)
+    assert "noutput_alarm" not in scraped(reader)
+    operator = service.admin["Authorization"].removeprefix("Bearer ")
+    cookie = sign_in(service, operator).headers["set-cookie"].partition(";")[0]
+    assert 'kind="shape"' in service.call("GET", "/metrics", headers={"Cookie": cookie}).text
 
 
 def test_the_database_is_asked_once_per_second_with_reports_and_once_per_minute_without(

@@ -38,7 +38,7 @@ READERS = {
 }  # fmt: skip
 OPERATOR = {
     "GET /metrics", "GET /tokens", "POST /tokens", "DELETE /tokens/{id}", "POST /campaigns",
-    "POST /campaigns/{id}/close", "DELETE /campaigns/{id}",
+    "POST /campaigns/{id}/close", "DELETE /campaigns/{id}", "POST /campaigns/{id}/tokens",
 }  # fmt: skip
 OWN = {"POST /campaigns/{id}/reports", "POST /sign-in", "POST /sign-out"}  # about the caller alone
 
@@ -258,7 +258,7 @@ def test_the_first_reports_are_gathered(collectors: list[Service], moment: list[
 def test_the_last_reports_are_missing_where_they_would_hide_nobody(
     collectors: list[Service], moment: list[float]
 ) -> None:
-    service, *_ = collectors
+    service, mirrored, _ = collectors
     reports = lognormal_reports(CAMPAIGNS[0], 650)
     for part in (reports[:300], reports[300:600], reports[600:]):
         fill(service, part)
@@ -267,4 +267,12 @@ def test_the_last_reports_are_missing_where_they_would_hide_nobody(
     moment[0] += 3_600.0
     text = service.call("GET", "/campaigns/commute", headers=HTML).text
     assert 'id="reports">600<' in text
-    assert "Fewer than 60 reports that came last may be missing" in text
+    missing = "Fewer than 60 reports that came last may be missing"
+    assert missing in text
+    for part in (reports[:300], reports[300:320]):  # also where there was one step only
+        assert _post(mirrored, CAMPAIGNS[0], part).status_code == 200
+    mirrored.call("POST", "/campaigns/commute/close", headers=mirrored.admin)
+    mirrored.publish()
+    text = mirrored.call("GET", "/campaigns/commute", headers=HTML).text
+    assert 'id="reports">300<' in text
+    assert missing in text

@@ -15,19 +15,22 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from noutput.campaign import Admission, Campaign, Report
+from noutput.campaign import Admission, Campaign, Report, draw_report
 from noutput.campaign.packed import encode_packed
-from noutput.campaign.wire import PACKED_TYPE
+from noutput.campaign.tokens import new_token
+from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE, encode_report
 from noutput.cli.serve import command as serve
 from noutput.collector.http.limits import Limits, RateLimiter, client_network
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.quotas import Quotas
+from noutput.collector.issuing import issue_tokens
 from noutput.collector.metrics import Metrics
 from noutput.collector.server import Options
 from noutput.collector.store import open_store
 from noutput.collector.store.directory import KnownCampaign
-from noutput.collector.store.interface import UnavailableError
+from noutput.collector.store.interface import Outcome, UnavailableError
 from noutput.errors import InvalidArgumentError
+from tests.campaign.tokens import token_campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.service import UNLIMITED, Service, problem, start_service
 
@@ -187,7 +190,7 @@ def share(processes: int, seconds: int, offered: Callable[[int, int], int]) -> l
             part.now = float(second)
             for _ in range(offered(place, second)):
                 if part.ask(known, 60) == OK:
-                    part.quotas.counted(known, 60)
+                    part.quotas.counted(known, Outcome(60, 0))
                     total += 60
         for part in parts:
             part.quotas.look(known, total)
@@ -210,7 +213,7 @@ def test_a_process_without_reports_does_not_pay_for_hours_in_which_it_had_none()
     quota.now = 36_000.0  # others had an hour's reports in each of ten
     assert quota.quotas.look(known, 36_000) == 0
     assert quota.ask(known, 3600) == OK
-    quota.quotas.counted(known, 3600)
+    quota.quotas.counted(known, Outcome(3600, 0))
     quota.quotas.look(known, 39_600)
     assert quota.ask(known, 1)[0] == "campaign-limit"
     quota.now += 3600.0
@@ -242,7 +245,7 @@ def test_the_route_says_which_limit_and_how_long(tmp_path: Path) -> None:
 
         first = batch(campaign, 100)
         assert send(first).json() == {"accepted": 100, "repeated": 0}
-        answer = send(first)  # what was counted before takes from the quota as well
+        answer = send(first)  # what was counted before takes from the client's quota as well
         assert problem(answer) == (429, "too-many-reports")
         assert 1190 <= int(answer.headers["retry-after"]) <= 1200
         assert re.match("one client may send 150 reports per hour; wait 1,?[0-9]+ s",
@@ -281,6 +284,26 @@ def test_a_database_that_is_away_takes_nothing_from_a_quota(
                 assert service.send(body, PACKED_TYPE).status_code == 503
         assert service.send(body, PACKED_TYPE).json()["accepted"] == 100
         assert service.send(body, PACKED_TYPE).status_code == 429
+
+
+def test_one_report_that_is_sent_again_and_again_locks_nobody_out(tmp_path: Path) -> None:
+    """One good token takes one report from the campaign's quota, and a bad one takes none."""
+    campaign = replace(token_campaign(), admission=Admission("token", reports_per_hour=70))
+    with serving(tmp_path, Limits(requests_per_second=0)) as service:
+        service.create(campaign)
+        tokens = issue_tokens(service.store, 1, campaign, 1)
+        mine, forged = (
+            encode_report(draw_report(campaign, "yes", each)) for each in (*tokens, new_token())
+        )
+        for _ in range(3):
+            answer = service.send(forged, REPORT_TYPE, campaign.id)
+            assert problem(answer) == (403, "invalid-token")
+        for accepted in [1] + [0] * 63:  # all that one client may send
+            answer = service.send(mine, REPORT_TYPE, campaign.id)
+            assert answer.json()["accepted"] == accepted
+        answer = service.send(mine, REPORT_TYPE, campaign.id)
+        assert problem(answer) == (429, "too-many-reports")
+        assert 69 <= service.app.services.quotas._campaigns[1].level < 70
 
 
 def test_what_one_client_gets_counted_in_the_first_minute() -> None:

@@ -324,6 +324,19 @@ def test_several_campaigns_share_an_archive(
         frames.tally_reports(archive.folder, third)
 
 
+def test_a_campaign_whose_folder_was_removed_keeps_no_other_from_its_files(
+    archive: Archive, campaign: Campaign
+) -> None:
+    other = survey_campaign("other")
+    for each in (campaign, other):
+        archive.add([(each, secrets.token_bytes(160), bytes(40))])
+    first = min((campaign, other), key=lambda each: each.fingerprint)
+    shutil.rmtree(archive.folder / campaign_folder(first.fingerprint))
+    with pytest.raises(UnavailableError, match=first.fingerprint):
+        archive.flush()
+    assert archive.sizes() == {first.fingerprint: 10}
+
+
 def test_a_report_in_the_folder_of_another_campaign_is_refused(
     service: Service, archive: Archive, campaign: Campaign
 ) -> None:

@@ -73,6 +73,8 @@ def test_tokens_are_issued_from_the_shell(tmp_path: Path) -> None:
         assert "counted (id" in report(url, tmp_path / "one", "--token", first)
         assert "counted (id" in report(url, tmp_path / "two", "--token", second)
         assert "token must be given" in report(url, tmp_path / "three")
+        done = CliRunner().invoke(noutput, ["simulate", url])
+        assert "simulated people have no tokens" in done.output
         done = CliRunner().invoke(noutput, arguments)
         assert re.findall(r"^[\w-]{24}$", done.output, re.MULTILINE)
 

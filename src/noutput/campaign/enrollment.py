@@ -49,9 +49,9 @@ def enroll(
 
     Guarantees
     ----------
-    The issuer learns that this person takes part in some campaign, and nothing about the token:
-    what it sees is uniformly distributed, whatever the token is. It cannot tell people apart by
-    their keys, because the campaign's fingerprint covers the only one that is accepted.
+    The issuer learns that this person takes part in the campaign of its key, and nothing about the
+    token: what it sees is uniformly distributed, whatever the token is. It cannot tell people apart
+    by their keys, because the campaign's fingerprint covers the only one that is accepted.
 
     Examples
     --------

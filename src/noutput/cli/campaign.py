@@ -29,7 +29,7 @@ __all__ = ["command"]
 _LONGEST = 60  # characters of all labels together
 _ADMITS = {
     "token": "people with a one-time token, which `noutput token issue` makes",
-    "anonymous": "people with a token that the issuer has signed, and nobody can tell who",
+    "anonymous": "people with a token that the issuer has signed, which does not say who they are",
 }
 
 

@@ -16,7 +16,7 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group(name="issuer")
 def command() -> None:
-    """Sign tokens with which people report once, and nobody can tell who."""
+    """Sign tokens with which people report once, and which do not say who they are."""
 
 
 @command.command(name="keygen")

@@ -41,6 +41,8 @@ def command(url: str, people: int, distribution: str, seed: int, batch: int) -> 
     from noutput.questions import Answers, Number
 
     campaign = fetch_campaign(url)
+    if campaign.admission.needs_token:
+        raise click.UsageError("simulated people have no tokens: the campaign must be open")
     everybody = simulate_people(campaign, people, distribution, np.random.default_rng(seed))
     expected = people * (len(campaign.questions) if campaign.ask == "all" else 1)
     start = time.perf_counter()

@@ -50,8 +50,8 @@ class Metrics:
         self._alarms[label] += 1
         self._alarm_times[label] = moment
 
-    def render(self) -> str:
-        """Return everything as text."""
+    def render(self, *, alarms: bool = True) -> str:
+        """Return everything as text, with or without what alarms tell."""
         lines: list[str] = []
 
         def put(name: str, kind: str, help_: str, *samples: tuple[str, float]) -> None:
@@ -66,10 +66,11 @@ class Metrics:
         put("requests_refused_total", "counter", "Requests refused, by problem.", *refused)
         limited = [(f'{{limit="{name}"}}', n) for name, n in sorted(self.refused_reports.items())]
         put("reports_refused_total", "counter", "Reports beyond a limit, by limit.", *limited)
-        put("alarms_total", "counter", "Alarms, by campaign and kind.",
-            *sorted(self._alarms.items()))  # fmt: skip
-        put("alarm_timestamp_seconds", "gauge", "When the last alarm of a kind was raised.",
-            *sorted(self._alarm_times.items()))  # fmt: skip
+        if alarms:
+            put("alarms_total", "counter", "Alarms, by campaign and kind.",
+                *sorted(self._alarms.items()))  # fmt: skip
+            put("alarm_timestamp_seconds", "gauge", "When the last alarm of a kind was raised.",
+                *sorted(self._alarm_times.items()))  # fmt: skip
         put("commits_failed_total", "counter", "Transactions that failed.",
             ("", self.failed_commits))  # fmt: skip
         put("estimates_computed_total", "counter", "Estimates not answered from memory.",

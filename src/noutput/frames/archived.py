@@ -83,7 +83,9 @@ def is_archive(source: str | Path) -> bool:
     True
     """
     folder = Path(source)
-    return folder.is_dir() and any(fingerprint_of(path.name) for path in folder.iterdir())
+    if not folder.is_dir():
+        return False
+    return any(path.name == PENDING or fingerprint_of(path.name) for path in folder.iterdir())
 
 
 def archived_campaigns(source: Path) -> list[Campaign]:

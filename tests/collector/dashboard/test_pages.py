@@ -19,6 +19,7 @@ from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.store import open_store
+from tests.campaign.tokens import anonymous_campaign
 from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
@@ -238,13 +239,45 @@ def test_a_campaign_that_is_not_open(service: Service, public: Campaign) -> None
     page = read(get(service, PAGE))
     assert "takes no answers any more" in page.text
     assert "It would have taken" in page.text
+    assert [tag for tag, attributes in page.tags if "data-poll" in attributes]
+    service.clock.now += timedelta(minutes=1)  # what came last is published by now
+    page = read(get(service, PAGE))
     assert not [tag for tag, attributes in page.tags if "data-poll" in attributes]
+
+
+def test_a_page_waits_for_what_is_published_after_the_end(service: Service) -> None:
+    campaign = make_campaign("brief", public=True)
+    service.create(campaign)
+    service.clock.now = campaign.closes
+    text = read(get(service, "/campaigns/brief")).text
+    assert "What was reported appears here within a minute." in text
+    service.clock.now += timedelta(minutes=1)
+    assert "No report came in." in read(get(service, "/campaigns/brief")).text
+
+
+def test_the_list_says_what_is_published_and_when_a_campaign_was_closed(
+    service: Service, public: Campaign
+) -> None:
+    fill(service, public, 50)
+    assert "50 reports published" in read(get(service, "/")).text
+    assert service.call("POST", f"{PAGE}/close", headers=service.admin).status_code == 200
+    text = read(get(service, "/")).text
+    assert "closed 1 May 2026" in text
+    assert "2036" not in text
+
+
+def test_a_campaign_of_anonymous_people_says_what_still_names_them(service: Service) -> None:
+    service.create(dataclasses.replace(anonymous_campaign("members"), public=True))
+    text = read(get(service, "/campaigns/members")).text
+    assert "Your token does not say who you are, but the server sees your address" in text
 
 
 def test_a_campaign_that_asks_for_tokens_takes_none_here(service: Service) -> None:
     service.create(make_campaign("members", public=True, admission=Admission("token")))
     page = read(get(service, "/campaigns/members"))
     assert "counts the reports of people who have a token" in page.text
+    for useless in ("noutput simulate", "the script that draws the report"):
+        assert useless not in page.text
     assert not [tag for tag, attributes in page.tags if attributes.get("id") == "try"]
 
 

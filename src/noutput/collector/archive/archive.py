@@ -90,22 +90,37 @@ class Archive:
             Fewer reports of a campaign stay pending.
         only : collection of str, optional
             The fingerprints of the campaigns; all if not given.
+
+        Raises
+        ------
+        UnavailableError
+            If files of a campaign cannot be written; those of all others are written first.
         """
+        failed: UnavailableError | None = None
         for fingerprint, size in self._pending.sizes().items():
             if size < least or (only is not None and fingerprint not in only):
                 continue
+            try:
+                self._write(fingerprint, size, least)
+            except UnavailableError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def _write(self, fingerprint: str, size: int, least: int) -> None:
+        """Write pending reports of a campaign to files, until fewer than `least` are left."""
+        with _unavailable():
+            document = files.read_document(self.folder, fingerprint)
+        layout = CellLayout(Campaign.from_json(document))
+        while size >= least:
+            taken = self._pending.take(fingerprint, MANY)
+            found = len(taken.rows.ids) // 16
+            if not found:  # another process was faster
+                break
             with _unavailable():
-                document = files.read_document(self.folder, fingerprint)
-            layout = CellLayout(Campaign.from_json(document))
-            while size >= least:
-                taken = self._pending.take(fingerprint, MANY)
-                found = len(taken.rows.ids) // 16
-                if not found:  # another process was faster
-                    break
-                with _unavailable():
-                    files.write_reports(self.folder, taken.rows, layout)
-                self._pending.drop(taken)
-                size -= found
+                files.write_reports(self.folder, taken.rows, layout)
+            self._pending.drop(taken)
+            size -= found
 
     def compact(self, fingerprint: str) -> None:
         """Put the small files of a campaign together."""

@@ -42,6 +42,7 @@ __all__ = ["campaign_page", "router"]
 router = APIRouter(include_in_schema=False)
 
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
+_LAST_SECONDS = 60  # within which what came last is published after the end of a campaign
 
 
 @router.get("/")
@@ -54,6 +55,7 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
         (
             each.campaign,
             each.state(now),
+            each.closed or each.campaign.closes,
             totals.get(each.key, 0),
             bool(_alarms(services, each, token, now)),
         )
@@ -90,7 +92,8 @@ async def campaign_page(
         return answer(request, await services.renderings.get(name, values["state"], promise))
     found = await services.estimates.get(entry, page_bins(entry.campaign.questions[place]), place)
     alarms = _alarms(services, entry, token, now)
-    moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) else 0
+    ending = _is_ending(entry, now)
+    moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) or ending else 0
 
     async def whole() -> str:
         known = await services.lanes.store.run(services.store.history, entry.key)
@@ -105,11 +108,18 @@ async def campaign_page(
             "found": found, "view": view, "privacy": privacy(entry, place, found.readers),
             "shown": shown, "step": step, "least": services.steps.least,
             "epsilon": entry.campaign.tables[place].epsilon, "alarms": alarms,
+            "ending": ending,
         }  # fmt: skip
         return render("campaign.html", {**values, **more})
 
     version = (found, values["state"], moment, alarms)
     return answer(request, await services.renderings.get(name, version, whole))
+
+
+def _is_ending(entry: KnownCampaign, now: datetime) -> bool:
+    """Say whether a campaign was closed a moment ago, so that its last step may be to come."""
+    since = now - (entry.closed or entry.campaign.closes)
+    return entry.state(now) == "closed" and since.total_seconds() < _LAST_SECONDS
 
 
 def _alarms(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COOKIE", "Admin", "FullAdmin", "Id", "MaybeReader", "MaybeToken", "Scraper", "Shared",
     "accepts_gzip", "check_admin", "check_metrics", "check_reader", "is_operator",
-    "may_administer", "may_read", "wants_page",
+    "may_administer", "may_read", "sees_alarms", "wants_page",
 ]  # fmt: skip
 
 COOKIE: Final = "noutput_token"
@@ -169,6 +169,14 @@ def check_metrics(token: TokenRow | None) -> None:
         raise _token_required()
     if token.campaign is not None:
         raise _other_campaign()
+
+
+def sees_alarms(token: TokenRow | None) -> bool:
+    """Say whether the metrics tell somebody who may read them of alarms, too.
+
+    An alarm may depend on what unpublished reports say, so holders of read tokens learn of none.
+    """
+    return token is not None and (token.kind != "read" or token.parent is not None)
 
 
 def _other_campaign() -> ProblemError:

@@ -21,6 +21,7 @@ from noutput.collector.http.access import (
     check_reader,
     may_administer,
     may_read,
+    sees_alarms,
     wants_page,
 )
 from noutput.collector.http.models import (
@@ -216,7 +217,9 @@ async def get_metrics(services: Shared, token: Scraper) -> Response:
     """Return counters; none names a client, and those of alarms alone name campaigns.
 
     They count the reports of all campaigns, private ones too: a token for all campaigns is needed.
-    While the database does not answer, one that has read them within the last hour is enough.
+    While the database does not answer, one that has read them within the last hour is enough. With
+    a read token, there are no counters of alarms.
     """
     check_metrics(token)
-    return Response(services.metrics.render(), headers={"Content-Type": METRICS_TYPE})
+    text = services.metrics.render(alarms=sees_alarms(token))
+    return Response(text, headers={"Content-Type": METRICS_TYPE})

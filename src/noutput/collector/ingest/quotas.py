@@ -11,7 +11,8 @@ campaign          its `admission.reports_per_hour`    everybody in the campaign 
 
 A quota is a bucket: full at the start, emptied by reports, refilled evenly. So in any hour twice
 its capacity is counted at most, and its capacity per hour in the long run. Reports that were
-counted before take from it, too.
+counted before take from a client's quota, and nothing from a campaign's: one report that is sent
+again and again keeps nobody else out.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.collector.store.interface import Outcome
 
 __all__ = ["LEAST_PER_CLIENT", "SHARE", "Quotas"]
 
@@ -126,10 +128,12 @@ class Quotas:
         if self._most:
             self._clients.charge(name, -self._amount(capacity, reports), entry.key)
 
-    def counted(self, entry: KnownCampaign, reports: int) -> None:
-        """Note how many reports this process has added to the counts."""
+    def counted(self, entry: KnownCampaign, outcome: Outcome) -> None:
+        """Note how many reports were added to the counts; give the campaign the others back."""
         if entry.hourly_reports:
-            self._campaigns[entry.key].own += reports
+            bucket = self._campaigns[entry.key]
+            bucket.own += outcome.accepted
+            bucket.level += outcome.repeated
 
     def look(self, entry: KnownCampaign, total: int) -> int:
         """Note what other processes counted; return how many reports the quota refused since.

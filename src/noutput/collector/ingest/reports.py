@@ -92,7 +92,7 @@ class ReportsRoute:
         if outcome is None:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
-        services.quotas.counted(entry, outcome.accepted)
+        services.quotas.counted(entry, outcome)
         return outcome
 
     async def _check_open(self, entry: KnownCampaign) -> None:
