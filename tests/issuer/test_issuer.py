@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -144,6 +145,35 @@ def test_a_hook_decides() -> None:
     assert all(len(request) == 32 for _, request in seen)
 
 
+async def _later(_credential: str, _request: bytes) -> bool:
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize(
+    "hook", [lambda *_: "no", lambda *_: 1, _later], ids=["text", "1", "later"]
+)
+def test_nothing_but_true_admits(campaign: Campaign, hook: Any) -> None:
+    body = token_request(campaign, make_secret(campaign))
+    with running(issuer_key(), hook) as address:
+        assert post(address, body, "member 7").status_code == 401
+
+
+def test_a_hook_that_fails_is_503_and_its_log_names_nobody(
+    campaign: Campaign, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def admit(credential: str, _: bytes) -> bool:
+        raise LookupError(credential)
+
+    body = token_request(campaign, make_secret(campaign))
+    with running(issuer_key(), admit) as address:
+        answer = post(address, body, "member 7")
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (503, "*")
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "the hook failed with LookupError (test_issuer.py, line" in logged
+    assert "member 7" not in logged
+
+
 def test_hooks_are_loaded_by_name() -> None:
     hook: object = load_hook("noutput.issuer.codes:new_code")
     assert hook is new_code
@@ -152,6 +182,8 @@ def test_hooks_are_loaded_by_name() -> None:
             load_hook(name)
     with pytest.raises(InvalidArgumentError, match="admit must name a function"):
         load_hook("noutput.issuer.codes:__all__")
+    with pytest.raises(InvalidArgumentError, match="admit must name a function that is not async"):
+        load_hook("tests.issuer.test_issuer:_later")
 
 
 @pytest.mark.parametrize("text", ["short\n", "kiosk-0001\nkiosk-0001\n", "kiosk 0001\n"])
