@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,22 @@ def test_other_codes_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "codes.txt").write_text(text)
     with pytest.raises(InvalidArgumentError, match="codes must have"):
         Codes(tmp_path / "codes.txt", tmp_path / "used.db")
+
+
+def test_files_of_codes_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    codes = tmp_path / "codes.txt"
+    codes.write_bytes(b"\xff\xfe" * 10)
+    with pytest.raises(InvalidArgumentError, match="codes must be text in UTF-8"):
+        Codes(codes, tmp_path / "used.db")
+    codes.write_text("\ufeffkiosk-0001\n", encoding="utf-8")  # as some editors begin a file
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE used (something)")
+    other.close()
+    for used in (tmp_path, tmp_path / "nowhere" / "used.db", tmp_path / "other.db"):
+        with pytest.raises(InvalidArgumentError, match="used must be a file of used codes"):
+            Codes(codes, used)
+    with closing(Codes(codes, tmp_path / "used.db")) as admit:
+        assert admit("kiosk-0001", b"a")
 
 
 def test_keys_are_private_files(tmp_path: Path) -> None:
