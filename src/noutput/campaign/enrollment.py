@@ -76,6 +76,9 @@ def enroll(
     if campaign.admission.kind != "anonymous":
         raise InvalidArgumentError("campaign", "be anonymous", campaign.admission.kind)
     fingerprint = campaign.fingerprint
+    reports = ledger.find(fingerprint)
+    if reports:
+        return reports[0].token
     secret, token = ledger.enroll(fingerprint, lambda: make_secret(campaign))
     if token:
         return token
