@@ -67,9 +67,10 @@ export async function encodeMessage(message, bits, salt) {
   return join(data, hash, [0xbc]);
 }
 
-/** What the signer gets to see. */
+/** What the signer gets to see: a factor that message and modulus share would be one of it. */
 export async function blind(message, modulus, salt, factor) {
   const encoded = number(await encodeMessage(message, modulus.toString(2).length, salt));
+  need(inverse(encoded, modulus), "document", "the campaign's key is no product of two large primes");
   return (encoded * power(factor, EXPONENT, modulus)) % modulus;
 }
 
@@ -169,31 +170,49 @@ function keep(storage, { fingerprint }, entry) {
 }
 
 async function ask({ admission: { issuer, key } }, body, credential, { fetch = globalThis.fetch, timeout = 1e4 }) {
-  const call = async (url, options) => {
+  const call = async (url, most, options) => {
     const common = { credentials: "omit", redirect: "manual", referrerPolicy: "no-referrer" };
-    let response;
     try {
-      response = await fetch(url, { ...common, ...options, signal: AbortSignal.timeout(timeout) });
+      const response = await fetch(url, { ...common, ...options, signal: AbortSignal.timeout(timeout) });
+      const { status } = response;
+      need(status === 200, "delivery", `the issuer refused with status ${status}`, { status });
+      return await read(response, most);
     } catch (error) {
+      if (error.name === "NoutputError") throw error;
       need(false, "delivery", `no answer from the issuer: ${error.message}`);
     }
-    const { status } = response;
-    need(status === 200, "delivery", `the issuer refused with status ${status}`, { status });
-    const data = new Uint8Array(await response.arrayBuffer());
-    need(data.length <= LIMIT, "delivery", "the issuer sent too much");
-    return data;
   };
-  let found = {};
-  try {
-    found = JSON.parse(new TextDecoder().decode(await call(issuer + DIRECTORY)));
-  } catch (error) {
-    if (error.code) throw error;
-  }
+  const directory = await call(issuer + DIRECTORY, LIMIT);
+  const found = attempt(() => JSON.parse(new TextDecoder().decode(directory))) ?? {};
   const keys = Array.isArray(found["token-keys"]) ? found["token-keys"] : [];
   need(keys.some((each) => each?.["token-key"] === key), "delivery", "the issuer does not offer the campaign's key");
-  const url = new URL(`${found["issuer-request-uri"]}`, issuer + DIRECTORY);
-  need(url.origin === new URL(issuer).origin, "delivery", "the issuer signs at another host");
+  const url = attempt(() => new URL(`${found["issuer-request-uri"]}`, issuer + DIRECTORY));
+  need(url?.origin === new URL(issuer).origin, "delivery", "the issuer signs at another host");
   const headers = { "Content-Type": REQUEST_TYPE, Accept: RESPONSE_TYPE };
   if (credential) headers.Authorization = `Bearer ${credential}`;
-  return call(url.href, { method: "POST", headers, body });
+  return call(url.href, 256, { method: "POST", headers, body });
+}
+
+/** What a function returns, or undefined where it fails. */
+function attempt(work) {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body of an answer, of which no more is read than is wanted. */
+async function read(response, most) {
+  const reader = response.body?.getReader();
+  const pieces = [];
+  let size = 0;
+  for (let step; reader && !(step = await reader.read()).done; pieces.push(step.value)) {
+    size += step.value.length;
+    if (size > most) {
+      reader.cancel().catch(() => {});
+      need(false, "delivery", "the issuer sent too much");
+    }
+  }
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

@@ -157,6 +157,8 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
         ),
         ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": 2}]}, "releases must have steps"),
         ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": "1"}]}, "releases must have whole"),
+        ({"counts": {"0": 1}, "releases": [{**RELEASE, "number": 1 << 63}]}, "from 0 to 9223372"),
+        ({"counts": {"9" * 5000: 1}, "releases": []}, "published must have cells from 0 to"),
     ):
         changed = json.dumps({**json.loads(counts), "published": shown}).encode()
         assert rule in refused(counts_json=changed)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from noutput.campaign import Campaign
+from noutput.collector.archive.archive import open_archive
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up, export_campaign
 from noutput.collector.store.files import keep_private
+from noutput.errors import NoutputError
 
 NOW = "2026-05-01T00:00:00Z"
 FILES = {"reports.db", "reports.db-wal", "reports.db-shm", "reports.db-mark"}
@@ -86,3 +88,15 @@ def test_where_files_cannot_be_linked_sqlite_makes_one(
     store.close()
     assert set(found) == FILES
     assert set(found.values()) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["reports.db", "_pending.db"])
+def test_a_file_that_is_no_database_keeps_its_rights(tmp_path: Path, name: str) -> None:
+    shared, link = tmp_path / "shared.txt", tmp_path / name
+    shared.write_text("of others" * 100)
+    shared.chmod(0o644)
+    link.symlink_to(shared)
+    with pytest.raises(NoutputError, match="not a database"):
+        _ = open_store(str(link)) if name == "reports.db" else open_archive(tmp_path)
+    assert shared.stat().st_mode & 0o777 == 0o644
+    assert shared.read_text() == "of others" * 100

@@ -85,6 +85,23 @@ def test_a_batch_that_no_time_makes_small_enough_is_not_to_be_sent_again() -> No
     assert quota.ask(entry(), 1000) == OK  # nothing was taken
 
 
+def test_a_batch_that_is_just_small_enough_is_to_be_sent_later() -> None:
+    for per_hour in range(650, 3000, 10):  # a tenth of some of them has no exact quotient
+        quota, known = Quota(), entry(per_hour)
+        assert quota.ask(known, per_hour // 10) == ("", 0)
+        problem_name, seconds = quota.ask(known, per_hour // 10)
+        assert (problem_name, 3590 <= seconds <= 3601) == ("too-many-reports", True)
+        assert quota.ask(known, per_hour // 10 + 1)[0] == "body-too-large"
+
+
+@pytest.mark.parametrize("rate", [0.5, 1e-9, 1e-320])
+def test_fewer_than_one_report_per_hour_is_no_limit_that_anybody_wants(rate: float) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="client_reports_per_hour must be 0 or at least 1"
+    ):
+        Limits(client_reports_per_hour=rate)
+
+
 def test_a_client_has_a_tenth_of_what_a_campaign_expects_at_most() -> None:
     for per_hour, most in ((5000, 500), (10_000, 1000), (10**6, 1000), (100, 64)):
         quota, known = Quota(), entry(per_hour)

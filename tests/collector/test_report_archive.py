@@ -258,6 +258,67 @@ def test_files_that_cannot_be_written_stay_pending(
     assert found.rows > 100
 
 
+@pytest.mark.parametrize("content", [None, b"{}", b"\xff"], ids=["gone", "other", "garbage"])
+def test_a_campaign_whose_folder_is_damaged_holds_up_no_other(
+    service: Service, archive: Archive, campaign: Campaign, content: bytes | None
+) -> None:
+    other = survey_campaign("another")
+    service.create(other)
+    for each in (campaign, other):
+        service.send(encode_packed(each, some(each, 20)), PACKED_TYPE, each.id)
+    for damaged, whole in ((campaign, other), (other, campaign)):
+        folder = archive.folder / campaign_folder(damaged.fingerprint)
+        (folder / DOCUMENT).unlink()
+        if content is not None:
+            (folder / DOCUMENT).write_bytes(content)
+        with pytest.raises(UnavailableError, match="the archive: "):
+            archive.flush()
+        assert archive.sizes() == {damaged.fingerprint: 20}
+        if content is not None:
+            (folder / DOCUMENT).unlink()
+        service.send(
+            encode_packed(damaged, some(damaged, 20)), PACKED_TYPE, damaged.id
+        )  # which writes the document again
+        archive.flush()
+        assert archive.sizes() == {}
+        service.send(encode_packed(whole, some(whole, 20)), PACKED_TYPE, whole.id)
+
+
+def test_a_closed_campaign_whose_folder_is_damaged_holds_up_no_open_one(
+    service: Service, archive: Archive, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = survey_campaign("another")
+    service.create(other)
+    monkeypatch.setattr(archiving, "MANY", 20)
+    service.batch(campaign, some(campaign, 10))
+    (archive.folder / campaign_folder(campaign.fingerprint) / DOCUMENT).unlink()
+    service.call("POST", f"/campaigns/{campaign.id}/close", headers=service.admin)
+    service.send(encode_packed(other, some(other, 20)), PACKED_TYPE, other.id)
+    with pytest.raises(UnavailableError, match="the archive: "):
+        archiver(service).look()
+    assert archive.sizes() == {campaign.fingerprint: 10}
+
+
+def test_a_damaged_file_holds_up_no_other_campaign(
+    service: Service, archive: Archive, campaign: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = survey_campaign("another")
+    service.create(other)
+    for start in (1, 2):
+        service.batch(campaign, some(campaign, 100, start))
+        archive.flush()
+    damaged = parquet(archive)[0]
+    damaged.write_bytes(b"PAR1")
+    service.send(encode_packed(other, some(other, 20)), PACKED_TYPE, other.id)
+    service.call("POST", f"/campaigns/{campaign.id}/close", headers=service.admin)
+    service.call("POST", f"/campaigns/{other.id}/close", headers=service.admin)
+    archiver(service).look()
+    assert archive.sizes() == {}
+    assert damaged.exists()
+    assert "are not put together" in caplog.text
+    assert not archiver(service).is_due()
+
+
 def test_half_a_file_is_never_read(service: Service, archive: Archive, campaign: Campaign) -> None:
     service.batch(campaign, some(campaign, 100))
     archive.flush()

@@ -128,6 +128,33 @@ def test_columns_are_checked(ordered: Backend, campaign: Campaign) -> None:
         frames.tally_reports(ordered.make(numbers), campaign)
 
 
+@pytest.mark.parametrize("column", ["campaign", "question"])
+def test_columns_of_texts_are_checked(ordered: Backend, campaign: Campaign, column: str) -> None:
+    table = rows(campaign, ANSWERS)
+    lists = replaced(table, column, pa.array([[each] for each in table[column].to_pylist()]))
+    with pytest.raises(InvalidArgumentError, match=f"column '{column}' must hold texts"):
+        frames.tally_reports(ordered.make(lists), campaign)
+
+
+@pytest.mark.parametrize("column", ["campaign", "question"])
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+def test_columns_of_files_are_checked(
+    tmp_path: Path, campaign: Campaign, column: str, engine: str
+) -> None:
+    table = rows(campaign, ANSWERS)
+    lists = pa.array([{"text": each} for each in table[column].to_pylist()])
+    pq.write_table(replaced(table, column, lists), tmp_path / "some.parquet")
+    with pytest.raises(InvalidArgumentError, match=f"column '{column}' must hold texts"):
+        frames.tally_reports(tmp_path, campaign, engine=engine)
+
+
+def test_outputs_of_any_size_are_refused(ordered: Backend, campaign: Campaign) -> None:
+    table = rows(campaign, ANSWERS)
+    huge = replaced(table, "output", pa.array([2**64 - 1, *[0] * 5], pa.uint64()))
+    with pytest.raises(InvalidArgumentError, match="1 with an output that its table does not have"):
+        frames.tally_reports(ordered.make(huge), campaign)
+
+
 def test_a_frame_needs_a_campaign(campaign: Campaign) -> None:
     with pytest.raises(InvalidArgumentError, match="campaign must be given with a frame"):
         frames.tally_reports(rows(campaign, ANSWERS))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -58,6 +61,7 @@ def test_a_person_gets_one_token_per_code(campaign: Campaign, tmp_path: Path) ->
         gate(campaign)([read_token(campaign, token)], False)
         assert enroll(campaign, ledger, "", ONCE) == token  # from the ledger
         report = Client(campaign, ledger, clock=lambda: NOW).report("yes", token)
+        assert enroll(campaign, ledger, CODES[0], ONCE) == token  # from the report, to send it again
         assert report.token == token
         assert ledger.pending() == [report]
     with Ledger(tmp_path / "ledger") as ledger:
@@ -144,6 +148,35 @@ def test_a_hook_decides() -> None:
     assert all(len(request) == 32 for _, request in seen)
 
 
+async def _later(_credential: str, _request: bytes) -> bool:
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize(
+    "hook", [lambda *_: "no", lambda *_: 1, _later], ids=["text", "1", "later"]
+)
+def test_nothing_but_true_admits(campaign: Campaign, hook: Any) -> None:
+    body = token_request(campaign, make_secret(campaign))
+    with running(issuer_key(), hook) as address:
+        assert post(address, body, "member 7").status_code == 401
+
+
+def test_a_hook_that_fails_is_503_and_its_log_names_nobody(
+    campaign: Campaign, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def admit(credential: str, _: bytes) -> bool:
+        raise LookupError(credential)
+
+    body = token_request(campaign, make_secret(campaign))
+    with running(issuer_key(), admit) as address:
+        answer = post(address, body, "member 7")
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (503, "*")
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "the hook failed with LookupError (test_issuer.py, line" in logged
+    assert "member 7" not in logged
+
+
 def test_hooks_are_loaded_by_name() -> None:
     hook: object = load_hook("noutput.issuer.codes:new_code")
     assert hook is new_code
@@ -152,6 +185,8 @@ def test_hooks_are_loaded_by_name() -> None:
             load_hook(name)
     with pytest.raises(InvalidArgumentError, match="admit must name a function"):
         load_hook("noutput.issuer.codes:__all__")
+    with pytest.raises(InvalidArgumentError, match="admit must name a function that is not async"):
+        load_hook("tests.issuer.test_issuer:_later")
 
 
 @pytest.mark.parametrize("text", ["short\n", "kiosk-0001\nkiosk-0001\n", "kiosk 0001\n"])
@@ -159,6 +194,22 @@ def test_other_codes_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "codes.txt").write_text(text)
     with pytest.raises(InvalidArgumentError, match="codes must have"):
         Codes(tmp_path / "codes.txt", tmp_path / "used.db")
+
+
+def test_files_of_codes_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    codes = tmp_path / "codes.txt"
+    codes.write_bytes(b"\xff\xfe" * 10)
+    with pytest.raises(InvalidArgumentError, match="codes must be text in UTF-8"):
+        Codes(codes, tmp_path / "used.db")
+    codes.write_text("\ufeffkiosk-0001\n", encoding="utf-8")  # as some editors begin a file
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE used (something)")
+    other.close()
+    for used in (tmp_path, tmp_path / "nowhere" / "used.db", tmp_path / "other.db"):
+        with pytest.raises(InvalidArgumentError, match="used must be a file of used codes"):
+            Codes(codes, used)
+    with closing(Codes(codes, tmp_path / "used.db")) as admit:
+        assert admit("kiosk-0001", b"a")
 
 
 def test_keys_are_private_files(tmp_path: Path) -> None:

@@ -59,6 +59,28 @@ test("tokens of other campaigns are refused", async () => {
   }
 });
 
+/** A body that fails the test where more of it is read than so many bytes and a few pieces. */
+function endless(most) {
+  let sent = 0;
+  const pull = (controller) => {
+    assert.ok((sent += 256) <= most + 4096);
+    controller.enqueue(new Uint8Array(256));
+  };
+  return new ReadableStream({ pull });
+}
+const broken = () => new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) });
+
+test("a key with small factors learns nothing", async () => {
+  // a factor that message and modulus share is one of what the issuer sees, whatever hides it
+  let small = 1n;
+  for (let i = 3n; i < 500n; i += 2n) if (small % i) small *= i;
+  const modulus = small * (((1n << 2047n) / small) | 1n) + 2n * small;
+  assert.equal(modulus.toString(2).length, 2048);
+  const attempts = Array.from({ length: 100 }, (_, i) => blind(bytes("00"), modulus, new Uint8Array(48).fill(i), 1n));
+  const failed = (await Promise.allSettled(attempts)).filter(({ reason }) => reason?.code === "document");
+  assert.ok(failed.length > 50);
+});
+
 const json = (content) => new Response(JSON.stringify(content));
 
 test("an issuer that does not play by the rules is found out", async () => {
@@ -74,6 +96,13 @@ test("an issuer that does not play by the rules is found out", async () => {
     [(url) => (url === `${issuer}/sign` ? new Response(new Uint8Array(256)) : json(directory())), /not signed/],
     [(url) => (url === `${issuer}/sign` ? new Response(new Uint8Array(9)) : json(directory())), /not signed/],
     [() => Promise.reject(new Error("offline")), /no answer from the issuer: offline/],
+    [() => new Response("null"), /does not offer/],
+    [() => json(directory({ "token-keys": [null, 3] })), /does not offer/],
+    [() => json(directory({ "issuer-request-uri": "http://[" })), /another host/],
+    [() => new Response(endless(2 ** 21)), /sent too much/],
+    [(url) => (url === `${issuer}/sign` ? new Response(endless(600)) : json(directory())), /sent too much/],
+    [(url) => (url === `${issuer}/sign` ? new Response(broken()) : json(directory())), /no answer from the issuer: cut/],
+    [() => new Response(broken()), /no answer from the issuer: cut/],
   ];
   for (const [fetch, message] of cases) {
     await assert.rejects(enroll(own, { storage: memory(), fetch }), { code: "delivery", message });

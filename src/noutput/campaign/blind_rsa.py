@@ -12,6 +12,7 @@ import secrets
 from hashlib import sha384
 
 from noutput.campaign.admission import EXPONENT
+from noutput.errors import InvalidArgumentError
 
 __all__ = ["SALT_BYTES", "blind", "draw_factor", "encode", "finalize"]
 
@@ -47,8 +48,9 @@ def blind(message: bytes, modulus: int, salt: bytes, factor: int) -> int:
         From `draw_factor`.
     """
     encoded = int.from_bytes(encode(message, modulus.bit_length() - 1, salt))
-    if math.gcd(encoded, modulus) != 1:  # whoever finds one has factored the modulus
-        raise ValueError("the message has a factor of the modulus")
+    if math.gcd(encoded, modulus) != 1:  # the factor would be one of what the signer sees
+        rule = "have no factor of the message: it is no product of two large primes"
+        raise InvalidArgumentError("modulus", rule, "one that has")
     return encoded * pow(factor, EXPONENT, modulus) % modulus
 
 

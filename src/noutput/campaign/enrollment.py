@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -24,6 +26,7 @@ _TYPE = 2
 _NONCE_BYTES = 32
 _KEY_BYTES = 256
 _MAX_DIRECTORY = 1 << 20
+_URL = re.compile("[!-~]+")
 
 
 def enroll(
@@ -46,6 +49,8 @@ def enroll(
     ------
     DeliveryError
         If the issuer cannot be reached, admits nobody with this credential, or signs anything else.
+    InvalidArgumentError
+        If the campaign's key is found to be no key of RSA: it would show the issuer something.
 
     Guarantees
     ----------
@@ -71,6 +76,9 @@ def enroll(
     if campaign.admission.kind != "anonymous":
         raise InvalidArgumentError("campaign", "be anonymous", campaign.admission.kind)
     fingerprint = campaign.fingerprint
+    reports = ledger.find(fingerprint)
+    if reports:
+        return reports[0].token
     secret, token = ledger.enroll(fingerprint, lambda: make_secret(campaign))
     if token:
         return token
@@ -120,11 +128,14 @@ def _request_address(campaign: Campaign, route: Route) -> str:
     base = f"{campaign.admission.issuer}{DIRECTORY_PATH}"
     found = read_object(exchange(base, None, None, _MAX_DIRECTORY, route))
     keys = found.get("token-keys")
-    known = [each.get("token-key") for each in keys if isinstance(each, dict)] if keys else []
+    offered = keys if isinstance(keys, list) else []
+    known = [each.get("token-key") for each in offered if isinstance(each, dict)]
     if campaign.admission.key not in known:
         raise DeliveryError("the issuer does not offer the campaign's key")
-    address = urljoin(base, str(found.get("issuer-request-uri", "")))
-    if not address.startswith(f"{campaign.admission.issuer}/"):
+    address = ""
+    with suppress(ValueError):  # of brackets that enclose no address
+        address = urljoin(base, str(found.get("issuer-request-uri", "")))
+    if not (address.startswith(f"{campaign.admission.issuer}/") and _URL.fullmatch(address)):
         raise DeliveryError("the issuer signs at another host")
     return address
 

@@ -135,8 +135,8 @@ def _read(files: list[str]) -> pa.Table:
     """Return the columns of some files; texts stay in dictionaries."""
     tables = []
     for file in files:
+        _check_columns(file, pq.read_schema(file))
         with pq.ParquetFile(file, read_dictionary=_TEXTS) as source:
-            _check_columns(file, source.schema_arrow)
             tables.append(source.read(columns=list(COLUMNS)))
     return pa.concat_tables(tables)
 
@@ -161,3 +161,7 @@ def _check_columns(file: str, schema: pa.Schema) -> None:
     if missing:
         rule = f"have the columns {', '.join(COLUMNS)}"
         raise InvalidArgumentError(f"file {file!r}", rule, f"no {', '.join(missing)}")
+    for name in _TEXTS:
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind):  # pyarrow makes dictionaries of texts alone
+            raise InvalidArgumentError(f"column {name!r}", "hold texts", str(kind))

@@ -289,10 +289,11 @@ def _code(prepared: _Prepared, campaign: Campaign) -> nw.Expr:
 
     Every condition is false where a value is missing.
     """
-    output = nw.col(OUTPUT).cast(nw.Int64)
+    given = nw.col(OUTPUT)  # maybe of a type that holds numbers beyond those of Int64
+    output = nw.when((given >= 0) & (given < _PLACES)).then(given).cast(nw.Int64)
 
     def answer(otherwise: nw.Expr, place: int) -> nw.Expr:
-        fits = (output >= 0) & (output < campaign.tables[place].n_outputs)
+        fits = output < campaign.tables[place].n_outputs
         code = nw.when(fits).then(output + _PLACES * place).otherwise(nw.lit(_OUTSIDE))
         asked = nw.col(QUESTION) == prepared.questions[place]
         return nw.when(asked).then(code).otherwise(otherwise)
@@ -313,6 +314,9 @@ def _prepare(opened: Opened, campaign: Campaign) -> _Prepared:
     if missing:
         rule = f"have the columns {', '.join(COLUMNS)}"
         raise InvalidArgumentError("source", rule, f"no {', '.join(missing)}")
+    for name in (CAMPAIGN, QUESTION):
+        if schema[name].is_nested():
+            raise _no_texts(name, str(schema[name]))
     if not schema[OUTPUT].is_integer():
         raise InvalidArgumentError(f"column {OUTPUT!r}", "hold whole numbers", str(schema[OUTPUT]))
     engine = opened.implementation
@@ -342,6 +346,9 @@ def _with_sizes(frame: Any, engine: nw.Implementation, *, digits: bool) -> Any:
 
 def _prepare_arrow(table: pa.Table, campaign: Campaign) -> _Prepared:
     """Prepare a table without its texts: a fingerprint per row would be most of the memory."""
+    for name in (CAMPAIGN, QUESTION):  # pandas does not know what its objects are
+        if pa.types.is_nested(table.schema.field(name).type):
+            raise _no_texts(name, str(table.schema.field(name).type))
     kind = table.schema.field(ID).type
     if pa.types.is_null(kind):  # what pandas has where there are no rows
         kind = pa.binary()
@@ -354,7 +361,7 @@ def _prepare_arrow(table: pa.Table, campaign: Campaign) -> _Prepared:
     columns = {
         CAMPAIGN: _places(table[CAMPAIGN], [campaign.fingerprint]),
         QUESTION: _places(table[QUESTION], names),
-        OUTPUT: table[OUTPUT],
+        OUTPUT: table[OUTPUT].cast(pa.int64(), safe=False),  # what is beyond becomes negative
         ID: ids,
         _SIZE: pc.binary_length(ids),
     }
@@ -370,6 +377,10 @@ def _places(column: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
         found = [places.get(value, -1) for value in encoded.dictionary.to_pylist()]
         chunks.append(pa.array(found, pa.int32()).take(encoded.indices))
     return pa.chunked_array(chunks, pa.int32())
+
+
+def _no_texts(column: str, found: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"column {column!r}", "hold texts", found)
 
 
 def _wrong_id(found: str) -> InvalidArgumentError:

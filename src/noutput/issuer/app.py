@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from noutput.campaign.enrollment import DIRECTORY_PATH, REQUEST_TYPE, RESPONSE_TYPE
@@ -26,6 +29,7 @@ _TYPE = 2
 _SIZE = 2 + 1 + 256  # bytes of a request: the type, the end of the key's id, what is signed
 _BODY_SECONDS = 10.0
 _WAITING = 64  # requests; more are told to come back
+_log = logging.getLogger("noutput.issuer")
 _SHARED = [
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-headers", b"authorization, content-type"),
@@ -51,14 +55,14 @@ class Issuer:
     key : IssuerKey
     admit : callable
         Gets the credential of the ``Authorization`` header (what follows ``Bearer``, or an empty
-        text) and 32 bytes that are the same for the same request; says whether to sign. Where a
-        credential admits one person once, it must admit the same request again: a person whose
-        connection broke repeats it.
+        text) and 32 bytes that are the same for the same request; returns True for one to sign,
+        and anything else for others. Where a credential admits one person once, it must admit the
+        same request again: a person whose connection broke repeats it.
 
     Guarantees
     ----------
-    A request is signed after `admit` returned true for it. Nothing about requests is logged or
-    kept, apart from what `admit` keeps.
+    A request is signed after `admit` returned True for it. Nothing about requests is logged or
+    kept, apart from what `admit` keeps: where it fails, the log has the kind of error and its line.
     """
 
     def __init__(self, key: IssuerKey, admit: Admit) -> None:
@@ -122,9 +126,19 @@ class Issuer:
         return blinded, body
 
     def _sign(self, credential: str, body: bytes, blinded: int) -> bytes:
-        if not self._admit(credential, sha256(body).digest()):
+        if not self._admits(credential, sha256(body).digest()):
             raise _RefusalError(401, "the issuer does not admit this request")
         return self._key.sign(blinded).to_bytes(256)
+
+    def _admits(self, credential: str, request: bytes) -> bool:
+        """Ask the hook; what it says where it fails may name the person, and goes nowhere."""
+        try:
+            return self._admit(credential, request) is True  # a text or a coroutine is true, too
+        except Exception as error:  # noqa: BLE001 (whatever it is, nobody is admitted)
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            _log.error("the hook failed with %s (%s)", type(error).__name__, where)
+        raise _RefusalError(503, "the issuer cannot tell whom it admits; try again")
 
 
 async def _body(receive: Receive) -> bytes:

@@ -67,14 +67,18 @@ class Codes:
     def __init__(self, file: Path, used: Path) -> None:
         self._codes = {_digest(code) for code in _read(file)}
         self._lock = threading.Lock()
-        used.touch(mode=0o600)
-        self._connection = sqlite3.connect(used, isolation_level=None, check_same_thread=False)
         try:
-            self._connection.execute("PRAGMA journal_mode=DELETE")
-            self._connection.execute("PRAGMA synchronous=EXTRA")
-            self._connection.execute(_SCHEMA)
-        except sqlite3.Error as error:
-            self._connection.close()
+            used.touch(mode=0o600)
+            self._connection = sqlite3.connect(used, isolation_level=None, check_same_thread=False)
+            try:
+                self._connection.execute("PRAGMA journal_mode=DELETE")
+                self._connection.execute("PRAGMA synchronous=EXTRA")
+                self._connection.execute(_SCHEMA)
+                self._connection.execute(_FIND, (b"",))
+            except sqlite3.Error:
+                self._connection.close()
+                raise
+        except (OSError, sqlite3.Error) as error:
             rule = "be a file of used codes that can be read and written"
             raise InvalidArgumentError("used", rule, f"{used}: {error}") from None
 
@@ -98,7 +102,10 @@ def _digest(code: str) -> bytes:
 
 
 def _read(file: Path) -> list[str]:
-    lines = file.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InvalidArgumentError("codes", "be text in UTF-8", str(file)) from None
     codes = [line.strip() for line in lines if line.strip()]
     for place, code in enumerate(codes, 1):
         if not _CODE.fullmatch(code):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import socket
 import threading
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ def load_hook(name: str) -> Admit:
         raise InvalidArgumentError("admit", "be MODULE:FUNCTION", f"{name} ({error})") from None
     if not callable(found):
         raise InvalidArgumentError("admit", "name a function", type(found).__name__)
+    if inspect.iscoroutinefunction(found):
+        raise InvalidArgumentError("admit", "name a function that is not async", name)
     hook: Admit = found
     return hook
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noutput._extras import need
-from noutput.campaign.archive import PENDING, SHARDS
+from noutput.campaign.archive import PENDING, SHARDS, campaign_folder
 from noutput.campaign.campaign import Campaign
 from noutput.collector.archive import files
 from noutput.collector.archive.pending import Pending, Rows
 from noutput.collector.cells import CellLayout
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
-from noutput.errors import InvalidArgumentError
+from noutput.errors import InvalidArgumentError, NoutputError
 
 if TYPE_CHECKING:
     from noutput.collector.store.interface import ReportSink
@@ -23,6 +24,7 @@ __all__ = ["Archive", "ArchivedStore", "open_archive"]
 
 LEAST = 512 * SHARDS  # reports of a campaign that become files: 512 per file, on average
 MANY = 1 << 20
+_log = logging.getLogger("noutput.collector")
 
 
 def open_archive(folder: Path) -> Archive:
@@ -94,24 +96,27 @@ class Archive:
         Raises
         ------
         UnavailableError
-            If files of a campaign cannot be written; those of all others are written first.
+            If that failed for some of them; the others are written.
         """
-        failed: UnavailableError | None = None
+        failure: UnavailableError | None = None
         for fingerprint, size in self._pending.sizes().items():
-            if size < least or (only is not None and fingerprint not in only):
-                continue
-            try:
-                self._write(fingerprint, size, least)
-            except UnavailableError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
+            if size >= least and (only is None or fingerprint in only):
+                try:
+                    self._flush(fingerprint, size, least)
+                except UnavailableError as error:
+                    failure = error
+        if failure is not None:
+            raise failure
 
-    def _write(self, fingerprint: str, size: int, least: int) -> None:
-        """Write pending reports of a campaign to files, until fewer than `least` are left."""
-        with _unavailable():
-            document = files.read_document(self.folder, fingerprint)
-        layout = CellLayout(Campaign.from_json(document))
+    def _flush(self, fingerprint: str, size: int, least: int) -> None:
+        """Write the pending reports of one campaign to files."""
+        try:
+            with _unavailable():
+                document = files.read_document(self.folder, fingerprint)
+                layout = CellLayout(Campaign.from_json(document))
+        except UnavailableError:
+            self._known.discard(fingerprint)  # the next report writes what is missing
+            raise
         while size >= least:
             taken = self._pending.take(fingerprint, MANY)
             found = len(taken.rows.ids) // 16
@@ -123,9 +128,13 @@ class Archive:
             size -= found
 
     def compact(self, fingerprint: str) -> None:
-        """Put the small files of a campaign together."""
-        with _unavailable():
-            files.compact(self.folder, fingerprint)
+        """Put the small files of a campaign together, unless one of them is damaged."""
+        try:
+            with _unavailable():
+                files.compact(self.folder, fingerprint)
+        except (ValueError, LookupError, NotImplementedError) as error:  # what pyarrow raises
+            name = campaign_folder(fingerprint)
+            _log.warning("files of the archive in %s are not put together: %s", name, error)
 
     def probe(self, size: int = 0) -> None:
         """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
@@ -195,7 +204,7 @@ class ArchivedStore:
 def _unavailable() -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, NoutputError) as error:
         raise UnavailableError(f"the archive: {error}") from None
 
 

@@ -88,10 +88,10 @@ class Pending:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         create_private(path)
-        keep_private(path)
         with self._translated():
             self._writer, self._reader = self._connect(), self._connect()
             self._writer.executescript(_TABLES)
+        keep_private(path)  # not before it is known to be a database
         self._identity = identify(str(path))
 
     def _connect(self) -> sqlite3.Connection:

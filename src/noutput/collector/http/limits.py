@@ -23,6 +23,7 @@ CLIENT: Final = "noutput.client"  # the place of a client's `RateLimiter.name` i
 
 _REMEMBERED_CLIENTS = 65_536
 _ROUNDING = 1e-9
+_LEAST_RATES = {"requests_per_second": 1e-6, "client_reports_per_hour": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,10 @@ class Limits:
     connections: int = 2000
 
     def __post_init__(self) -> None:
-        for name in ("requests_per_second", "client_reports_per_hour"):
+        for name, least in _LEAST_RATES.items():
             rate = _checks.finite(name, getattr(self, name))
-            if rate < 0.0:
-                raise InvalidArgumentError(name, "not be negative", rate)
+            if rate and rate < least:
+                raise InvalidArgumentError(name, f"be 0 or at least {least:g}", rate)
         for each in self.aggregators:
             check_network("aggregators", each)
         _checks.whole("burst", self.burst, 1, 1 << 30)

@@ -78,17 +78,23 @@ class Archiver(Background):
 
     def look(self) -> None:
         """Write files of what is due."""
+        seen, is_time = self._metrics.accepted + self._metrics.repeated, self._is_time()
+        least = 1 if self._ending else LEAST if is_time else MANY
+        try:
+            self._put_together()
+        finally:  # a closed campaign that cannot be written holds up no other
+            self._seen = seen
+            if is_time:
+                self._flushed = self._clock()
+            self._archive.flush(least)
+
+    def _put_together(self) -> None:
+        """Write all of the campaigns that are closed, in as few files as there can be."""
         closed = self._closed()
         self._archive.flush(only=closed)
         for fingerprint in closed - self._compacted:
             self._archive.compact(fingerprint)
             self._compacted.add(fingerprint)
-        seen = self._metrics.accepted + self._metrics.repeated
-        least = 1 if self._ending else LEAST if self._is_time() else MANY
-        self._archive.flush(least)
-        self._seen = seen
-        if self._is_time():
-            self._flushed = self._clock()
 
     async def stop(self) -> None:
         """Write everything to files, unless that takes too long: then the next start does."""

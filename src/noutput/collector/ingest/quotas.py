@@ -38,6 +38,7 @@ __all__ = ["LEAST_PER_CLIENT", "SHARE", "Quotas"]
 SHARE: Final = 0.1  # of a campaign's quota that one client may have
 LEAST_PER_CLIENT: Final = 64  # a device may answer so many questions at once
 _HOUR = 3600.0
+_ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
@@ -161,7 +162,7 @@ class Quotas:
     def _too_many(self, reports: int, amount: float, seconds: int) -> ProblemError:
         self._metrics.refused_reports["client"] += reports
         most = self._most * reports / amount
-        if amount > self._most:
+        if amount > self._most * (1.0 + _ROUNDING):
             return _too_large(reports, most, "one client may send")
         detail = f"one client may send {most:,.0f} reports per hour; wait {seconds} s"
         return ProblemError("too-many-reports", detail, {"Retry-After": str(seconds)})

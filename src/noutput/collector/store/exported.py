@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["published_document", "read_counts", "read_published"]
 
 _KEYS = {"counts", "releases"}
+_CELL = re.compile("0|[1-9][0-9]{0,9}")
+_LARGEST = (1 << 63) - 1  # what databases hold
 
 
 def published_document(found: Published) -> dict[str, Any]:
@@ -33,7 +36,7 @@ def read_counts(name: str, found: object, layout: CellLayout) -> dict[int, int]:
         raise DocumentError(name, "be a JSON object", found)
     counts: dict[int, int] = {}
     for cell, number in found.items():
-        if not (cell.isascii() and cell.isdigit() and int(cell) < layout.size):
+        if not (_CELL.fullmatch(cell) and int(cell) < layout.size):
             raise DocumentError(name, f"have cells from 0 to {layout.size - 1}", cell)
         if type(number) is not int or number < 0:
             raise DocumentError(name, "be whole numbers, none negative", number)
@@ -68,8 +71,8 @@ def _read_release(found: object) -> Release:
     except InvalidArgumentError as error:
         raise DocumentError("releases", f"have instants: {error.rule}", at) from None
     numbers = {name: value for name, value in found.items() if name != "at"}
-    if not all(type(value) is int and value >= 0 for value in numbers.values()):
-        raise DocumentError("releases", "have whole numbers, none negative", found)
+    if not all(type(value) is int and 0 <= value <= _LARGEST for value in numbers.values()):
+        raise DocumentError("releases", f"have whole numbers from 0 to {_LARGEST}", found)
     release = Release(at=at, **numbers)
     if not 1 <= release.smallest <= release.last <= release.reports or release.number < 1:
         raise DocumentError("releases", "have steps from 1 report to all", found)

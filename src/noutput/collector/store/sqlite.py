@@ -91,11 +91,10 @@ class SqliteStore(SqlStore):
         self._losses = Losses(path, self.add_problem)
         if path is not None:
             create_private(path)
-            keep_private(path)
         super().__init__(sqlite_engine(url), SqliteIds(report_ids("sqlite")))
         try:
             if path is not None:
-                keep_private(path)  # where SQLite had to make it
+                keep_private(path)  # not before it is known to be a database
             self._losses.compare(self._high_water())
         except BaseException:
             self.close()
