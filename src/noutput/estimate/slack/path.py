@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["best_scores", "largest"]
 
-_ROUNDS = 48  # of many paths; a path that is not there yet is broken off: its end is some percent wider
+_ROUNDS = (
+    48  # of many paths; a path that is not there yet is broken off: its end is some percent wider
+)
 _MANY_ROUNDS = 200  # of few, and from fits that need all atoms
 _FEW = 8
 _FALLING = -1e-12
@@ -151,9 +153,7 @@ class _Path:
         following = limits[np.arange(len(active)), which]
         return _Piece(at, slope, self._fit.inside != changed, following, which)
 
-    def _arrive(
-        self, active: NDArray[np.intp], piece: _Piece, *, last: bool
-    ) -> NDArray[np.bool_]:
+    def _arrive(self, active: NDArray[np.intp], piece: _Piece, *, last: bool) -> NDArray[np.bool_]:
         """Go to the ends of the pieces, or to the thresholds; say who is there."""
         moving = np.where(piece.inside, piece.slope, 0.0)
         growth = np.maximum((moving * self._goals[active]).sum(axis=1), 0.0)
@@ -184,9 +184,7 @@ class _Path:
         result: Array = np.interp(lost, np.arange(len(self._thresholds)), self._thresholds)
         return result
 
-    def _settle(
-        self, which: NDArray[np.intp], mixtures: Array, final: Array, limit: Array
-    ) -> None:
+    def _settle(self, which: NDArray[np.intp], mixtures: Array, final: Array, limit: Array) -> None:
         """Keep scores, and the ends that they prove, whatever the path was: weak duality."""
         fit = self._fit
         scores = (mixtures @ fit.weighted.T - fit.observed) / final[:, None]

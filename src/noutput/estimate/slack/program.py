@@ -174,9 +174,7 @@ class BestFit:
         tableau[np.ix_(support, support)] = inverse[:size, :size]
         tableau[np.ix_(support, outside)] = -effect[:size]
         tableau[np.ix_(outside, support)] = effect[:size].T
-        tableau[np.ix_(outside, outside)] = (
-            gram[np.ix_(outside, outside)] - borders.T @ effect
-        )
+        tableau[np.ix_(outside, outside)] = gram[np.ix_(outside, outside)] - borders.T @ effect
         self.tableau: Array = tableau
         self.start: Array = np.zeros(len(gram))
         self.start[support] = masses

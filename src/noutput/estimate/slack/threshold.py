@@ -4,15 +4,16 @@ Notes
 -----
 Let G be the gain of the best fit over the truth, and :math:`G_0` the gain of the best fit among
 the populations that have the true value of the statistic. If nothing but the total mass bounded
-the mixtures, the difference :math:`G - G_0` would have a :math:`\chi^2` distribution with one degree of freedom (Wilks).
-Masses that cannot be negative change that. Given its support, the gain of a fit over the truth is
-about :math:`\chi^2` with one degree per atom beyond the first (Bartholomew; Wollan and Dykstra), so
-where the fit with the value has lost d atoms, the difference is that of 1 + d degrees. That
-matters where all people have one number, or sit at the ends: there a threshold of 3.84 covers the
-largest possible value of a statistic in as little as 17% of campaigns (Batlle et al. show other
-cases). The threshold is the quantile of :math:`\chi^2` with 1 + d degrees times a factor that was
-chosen on populations of `noutput`'s calibration family; `docs/estimation.md` has the coverage on
-others.
+the mixtures, the difference :math:`G - G_0` would have a :math:`\chi^2` distribution with one
+degree of freedom (Wilks). Masses that cannot be negative change that. Given its support, the gain
+of a fit over the truth is about :math:`\chi^2` with one degree per atom beyond the first
+(Bartholomew; Wollan and Dykstra). Where the fit with the value has lost r atoms and got a others,
+the difference is like that of :math:`1 + d` degrees, with d between 0 and r - a: r where it only
+lost some, near 0 where it replaced them. We take :math:`d = (r - a)_+^2 / r`. That matters where
+all people have one number, or sit at the ends: there a threshold of 3.84 covers the largest
+possible value of a statistic in as little as 15% of campaigns (Batlle et al. show other cases). The
+threshold is the quantile of :math:`\chi^2` with 1 + d degrees times a factor that was chosen on
+a family of populations for that; `docs/estimation.md` has the coverage on others.
 
 References
 ----------
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTOR", "thresholds"]
 
-FACTOR = 1.15
+FACTOR = 1.25
 _MOST_LOST = 64
 
 
@@ -46,7 +47,7 @@ def thresholds(level: float) -> Array:
     Examples
     --------
     >>> thresholds(0.95)[:3].round(2).tolist()
-    [4.42, 6.89, 8.99]
+    [4.8, 7.49, 9.77]
     """
     lost = np.arange(_MOST_LOST + 1)
     result: Array = FACTOR * chi2.ppf(level, 1 + lost)
