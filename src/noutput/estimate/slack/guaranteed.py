@@ -75,7 +75,8 @@ class Guaranteed:
             )[1]
             for score, weight in zip(scores, weights, strict=True)
         ]
-        return np.minimum(np.array(found), goals.max(axis=1))
+        result: Array = np.minimum(np.array(found), goals.max(axis=1))
+        return result
 
     def shared(self, parts: int) -> Guaranteed:
         """Return ends that hold together: each may be wrong with a part of the probability."""

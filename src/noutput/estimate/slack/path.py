@@ -173,8 +173,9 @@ class _Path:
             mixtures = np.where(piece.inside[there], at, 0.0)
             which = active[there]
             self._settle(which, mixtures, final[there], limit[there])
-        self._excess[active] += np.where(there | endless, 0.0, gain)
-        return there | endless
+        done: NDArray[np.bool_] = there | endless
+        self._excess[active] += np.where(done, 0.0, gain)
+        return done
 
     def _limits(self, inside: NDArray[np.bool_]) -> Array:
         """Return how large the excess of the misfit may be where the support is so."""
@@ -209,7 +210,8 @@ class _Path:
             ]
         )
         uncovered = np.maximum((rest - prices @ sums).max(axis=1), 0.0)
-        return prices @ totals + uncovered * self._fit.program.most
+        covered: Array = prices @ totals + uncovered * self._fit.program.most
+        return covered
 
     def _farthest(self) -> Array:
         """Return what no statistic can exceed: its value at the best of all atoms with mass."""

@@ -211,8 +211,7 @@ def _inverse(gram: Array, sums: Array, support: NDArray[np.intp]) -> Array:
     matrix[size:, :size] = sums[:, support]
     matrix[:size, size:] = sums[:, support].T
     matrix[size:, size:] = -_SOFT * np.eye(rules)
-    result: Array = np.linalg.inv(matrix)
-    return result
+    return np.asarray(np.linalg.inv(matrix), np.float64)
 
 
 def _shorten(
