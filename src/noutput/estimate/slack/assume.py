@@ -76,10 +76,15 @@ _SMALLEST = 0.05  # threshold of a mode that hardly fits
 _LOST = 2  # atoms that the fit of another mode may have lost
 
 
+def _plain(number: float) -> str:
+    """Return a number as people write it."""
+    return f"{number:.6g}"
+
+
 def _at_least(name: str, value: float, least: float) -> float:
     number = _checks.finite(name, value)
     if number < least:
-        raise InvalidArgumentError(name, f"be at least {show(least)}", value)
+        raise InvalidArgumentError(name, f"be at least {_plain(least)}", value)
     return number
 
 
@@ -104,7 +109,7 @@ class DensityAtMost:
         object.__setattr__(self, "times", _at_least("times", self.times, 1.0))
 
     def __str__(self) -> str:
-        return f"a density of at most {show(self.times)} times the even one"
+        return f"a density of at most {_plain(self.times)} times the even one"
 
     def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
         """Return the program: masses of the cells, and what is left of their limits."""
@@ -138,7 +143,7 @@ class VariationAtMost:
         object.__setattr__(self, "times", _at_least("times", self.times, 2.0))
 
     def __str__(self) -> str:
-        times = show(self.times)
+        times = _plain(self.times)
         return f"a density that goes up and down by at most {times} times the even one in all"
 
     def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
@@ -193,8 +198,8 @@ class Unimodal:
         if self.mode is None:
             return "a density with one peak"
         if isinstance(self.mode, tuple):
-            return f"a density with one peak, between {show(self.mode[0])} and {show(self.mode[1])}"
-        return f"a density with one peak, at {show(self.mode)}"
+            return f"a density with one peak, between {_plain(self.mode[0])} and {_plain(self.mode[1])}"
+        return f"a density with one peak, at {_plain(self.mode)}"
 
     def programs(self, rows: Array, bounds: Interval) -> list[_Part]:
         """Return one program per edge of the cells at which the mode can be."""
@@ -209,7 +214,7 @@ class Unimodal:
             return np.arange(size + 1)
         ends = np.atleast_1d(np.asarray(self.mode, np.float64))
         if not np.all((ends >= bounds.lower) & (ends <= bounds.upper)):
-            rule = f"lie within the bounds, {show(bounds.lower)} to {show(bounds.upper)}"
+            rule = f"lie within the bounds, {_plain(bounds.lower)} to {_plain(bounds.upper)}"
             raise InvalidArgumentError("mode", rule, self.mode)
         places = (scale_to_unit(ends, bounds) + 1.0) / 2.0 * size
         # both edges of a cell that holds the mode: either side of it may belong to the peak

@@ -155,7 +155,8 @@ class Pieces:
         """Return the columns of the tableau, weighted: of C alone where there are many atoms."""
         if len(self._transposed) > _MANY_ATOMS:
             weights = np.where(self._taken, column, 0.0)
-            return np.matmul(weights[:, None, :], self._transposed[self._members])[:, 0]
+            found: Array = np.matmul(weights[:, None, :], self._transposed[self._members])[:, 0]
+            return found
         spread = np.zeros_like(self.at)
         spread[rows, members] = column[rows, slots]
         return spread @ self._transposed
