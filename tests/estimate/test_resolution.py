@@ -23,7 +23,7 @@ def test_gradual_tables_tell_less_with_fewer_reports() -> None:
     assert few.apart == pytest.approx(2.0 * many.apart)  # type: ignore[operator]
     assert "with 10,000 reports, numbers closer than" in str(few)
     assert "depends on the number of reports" in str(no.resolution(sixteen(1.0)))
-    assert no.resolution(sixteen(1.0), (0, 10), reports=1).apart == 10.0
+    assert no.resolution(sixteen(0.1), (0, 10), reports=1).apart == 10.0
 
 
 def test_wrong_arguments_are_refused() -> None:
