@@ -260,7 +260,7 @@ def estimate_mean(
 
     A table for distributions tells much about the mean that the decoded reports do not use. There
     the average of other scores has a smaller variance and a bias of at most `bias_bound`, which
-    its intervals allow for: see `noutput.estimate.mean_scores`. Where it is at least 5% shorter,
+    its intervals allow for: see `noutput.estimate.mean_scores`. Where it is at least 8% shorter,
     the interval is a slack interval: see `noutput.estimate.mean_slack`.
 
     Examples

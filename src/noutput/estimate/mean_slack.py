@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["SlackMean", "is_shorter", "reports_with_slack", "slack_mean"]
 
 _LEVEL = 0.95
-_SHORTER = 0.95  # than the interval of scores, or it is not worth it
+_SHORTER = 0.92  # than the interval of scores, or it is not worth it
 _CAMPAIGNS = 4  # that are simulated
 _LARGEST_POWER = 60  # beyond so many doublings nothing changes
 

@@ -107,7 +107,7 @@ def test_atoms_are_what_the_assumption_says(assumption: assume.Assumption) -> No
     """Random mixtures that keep the rules have the property, up to the room at the edge."""
     rng = np.random.default_rng(5)
     rows = table().transition(CELLS)
-    for part in assumption.programs(rows, UNIT)[::10]:
+    for part in assumption._programs(rows, UNIT)[::10]:
         sums, totals = part.program.rules
         atoms = rng.choice(len(part.spread), 4)
         weights = np.zeros(len(part.spread))

@@ -119,7 +119,7 @@ class DensityAtMost:
     def __str__(self) -> str:
         return f"a density of at most {_plain(self.times)} times the even one"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
         """Return the program: masses of the cells, and what is left of their limits."""
         size = len(rows)
         eye = np.eye(size)
@@ -155,7 +155,7 @@ class VariationAtMost:
         times = _plain(self.times)
         return f"a density that goes up and down by at most {times} times the even one in all"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
         """Return the program: masses of all runs of cells, and what is left of their variation."""
         size = _WIDE_CELLS
         starts, ends = np.triu_indices(size + 1, 1)
@@ -211,7 +211,7 @@ class Unimodal:
             return f"a density with one peak, between {first} and {last}"
         return f"a density with one peak, at {_plain(self.mode)}"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:
         """Return one program per few cells that can hold the mode."""
         size = len(rows)
         result = []
@@ -342,7 +342,7 @@ class Assumed:
         self._thresholds = thresholds(level)
         rows = transition_matrix(channel, CELLS)
         rows = rows / rows.sum(axis=1, keepdims=True)
-        parts = assumption.programs(rows, bounds)
+        parts = assumption._programs(rows, bounds)  # noqa: SLF001 (of this module)
         self._free = Slack(channel, shares, reports, level, self.places.x.tolist())
         fits = [(BestFit(part.program, shares, reports), part.spread) for part in parts]
         self._least = min(fit.least for fit, _ in fits)
