@@ -31,7 +31,7 @@ def table(epsilon: float = 2.0) -> TableMechanism:
 
 def hump(center: float = -0.2, spread: float = 0.4) -> Array:
     density = np.exp(-((MIDDLES - center) ** 2) / 2.0 / spread**2)
-    return density / density.sum()
+    return np.asarray(density / density.sum(), np.float64)
 
 
 def shares_of(density: Array, channel: TableMechanism | None = None) -> Array:
@@ -84,17 +84,18 @@ def test_ends_are_proven_for_all_densities_of_an_assumption(
             return np.array([heights.max()])
         return np.array([np.abs(np.diff(heights, prepend=0.0, append=0.0)).sum()])
 
-    start = few.shape[1] / size * (few @ hump())
+    rules: list[LinearConstraint | NonlinearConstraint] = [
+        LinearConstraint(np.ones(size), 1.0, 1.0),
+        NonlinearConstraint(misfit, 0.0, limit),
+        NonlinearConstraint(size_of, 0.0, assumption.times),
+    ]
+    start = (few @ hump()).tolist()
     found = minimize(
         lambda masses: -float(goal @ masses),
-        start / start.sum(),
+        [each / sum(start) for each in start],
         method="SLSQP",
         bounds=[(0.0, 1.0)] * size,
-        constraints=[
-            LinearConstraint(np.ones(size), 1.0, 1.0),
-            NonlinearConstraint(misfit, 0.0, limit),
-            NonlinearConstraint(size_of, 0.0, assumption.times),
-        ],
+        constraints=rules,
         options={"maxiter": 200},
     )
     (low,), (high,) = Statistics(fit).shares(np.array([0.0]), np.array([1.0]))
