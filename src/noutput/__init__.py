@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-    from noutput.estimate.edges import EdgeIntervals, cdf_at_edges
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.resolution import Resolution, resolution
+    from noutput.estimate.slack.assume import DensityAtMost, Unimodal, VariationAtMost
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
@@ -58,11 +59,11 @@ __all__ = [
     "AttributeMeans",
     "Audit",
     "Choice",
+    "DensityAtMost",
     "Design",
     "DesignError",
     "DistributionEstimate",
     "DocumentError",
-    "EdgeIntervals",
     "GoodnessOfFit",
     "Interval",
     "InvalidArgumentError",
@@ -76,14 +77,16 @@ __all__ = [
     "PublishedPrivacy",
     "PublishedRounds",
     "Question",
+    "Resolution",
     "Scale",
     "Summary",
     "TableMechanism",
     "Tally",
+    "Unimodal",
     "VarianceEstimate",
+    "VariationAtMost",
     "YesNo",
     "audit",
-    "cdf_at_edges",
     "choose_attributes",
     "design",
     "estimate_answers",
@@ -101,6 +104,7 @@ __all__ = [
     "published_privacy",
     "published_rounds",
     "reports_needed",
+    "resolution",
     "summarize",
     "wasserstein",
 ]
@@ -134,7 +138,6 @@ _HOMES = {
     "DesignError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
-    "EdgeIntervals": "noutput.estimate.edges",
     "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
@@ -148,8 +151,12 @@ _HOMES = {
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
+    "DensityAtMost": "noutput.estimate.slack.assume",
+    "Unimodal": "noutput.estimate.slack.assume",
+    "VariationAtMost": "noutput.estimate.slack.assume",
+    "Resolution": "noutput.estimate.resolution",
+    "resolution": "noutput.estimate.resolution",
     "audit": "noutput.estimate.audit",
-    "cdf_at_edges": "noutput.estimate.edges",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs.design",
     "estimate_answers": "noutput.estimate.answers",

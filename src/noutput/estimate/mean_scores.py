@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
-    "MeanScores", "decoded_scores", "half_width", "limited_scores", "reports_for", "scores_for",
+    "MeanScores", "can_gain", "decoded_scores", "half_width", "limited_scores", "reports_for",
+    "scores_for",
 ]  # fmt: skip
 
 _LEVEL = 0.95  # of the intervals whose widths are compared
@@ -198,6 +199,19 @@ def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
     means = rows @ values
     largest = float(np.abs(means - x).max())
     return MeanScores(values, largest, x, means, rows @ values**2)
+
+
+def can_gain(mechanism: TableMechanism) -> bool:
+    """Say whether reports of a table tell more about the mean than their decoded values do.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> tables = [no.design(1.0, 64, objective=each) for each in ("distribution", "worst")]
+    >>> [can_gain(each.mechanism) for each in tables]
+    [True, False]
+    """
+    return bool(_candidates(mechanism).scores)
 
 
 def half_width(standard_error: float, bias_bound: float, level: float) -> float:

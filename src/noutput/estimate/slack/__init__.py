@@ -1,0 +1,1 @@
+"""Slack intervals: what every distribution that fits the reports says about a statistic."""

@@ -1,0 +1,96 @@
+r"""Guaranteed intervals: with a proof for every population and every number of reports.
+
+Notes
+-----
+Scores :math:`b_j` whose expectations are nowhere below a statistic,
+:math:`\sum_j W_{kj} b_j \ge \ell^+_k` at all places, have an average that is too large on average,
+whatever the people's numbers are. The scores depend on the table and on the number of reports (as
+a power of 2), never on what the reports say, so the exact interval for the average of fixed scores
+(`noutput.estimate.answers.exact`, Chernoff's bound over all populations) has an upper end that is
+below the statistic with a probability of at most :math:`\alpha / 2`. Lower ends are the same for
+the negative statistic. Each interval holds on its own; no region for all statistics at once is
+needed, which would be wider.
+
+The scores are those that would be best for slack intervals if people were spread evenly: the dual
+solution of that convex problem. Whether they are best does not matter for the proof.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noutput.estimate.answers.exact import exact_interval
+from noutput.estimate.slack.path import best_scores
+from noutput.estimate.slack.places import Places
+from noutput.estimate.slack.program import BestFit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noutput.estimate.counts import Array, Channel
+
+__all__ = ["Guaranteed"]
+
+_LARGEST = 2.0**60
+
+
+class Guaranteed:
+    """Upper ends that are too low with a probability of at most (1 - level) / 2, always.
+
+    Parameters
+    ----------
+    channel, shares, reports, level, named
+        As in `noutput.estimate.slack.intervals.Slack`.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        shares: Array,
+        reports: float,
+        level: float,
+        named: Sequence[float] = (),
+    ) -> None:
+        self.places = Places(channel, named)
+        self._shares = shares
+        self._reports = reports
+        self._alpha = 1.0 - level
+        even = np.asarray(channel.transition(1), np.float64)[0]
+        power = float(2.0 ** np.round(np.log2(min(max(reports, 1.0), _LARGEST))))
+        self._reference = BestFit(self.places.program, even / even.sum(), power)
+
+    def upper(self, goals: Array) -> Array:
+        """Return upper ends of statistics."""
+        rows = self.places.program.rows
+        scores = best_scores(self._reference, goals, 4.0)
+        expectations = scores @ rows.T
+        scores += (goals - expectations).max(axis=1)[:, None]
+        weights = scores @ rows.T
+        found = [
+            exact_interval(
+                rows, score, weight, self._shares, self._reports, self._alpha, side=-1.0
+            )[1]
+            for score, weight in zip(scores, weights, strict=True)
+        ]
+        result: Array = np.minimum(np.array(found), goals.max(axis=1))
+        return result
+
+    def at_level(self, level: float) -> Guaranteed:
+        """Return ends at another level."""
+        result = copy(self)
+        result._alpha = 1.0 - level  # noqa: SLF001 (another of the same kind)
+        return result
+
+    def shared(self, parts: int) -> Guaranteed:
+        """Return ends that hold together: each may be wrong with a part of the probability."""
+        result = copy(self)
+        result._alpha = self._alpha / parts  # noqa: SLF001 (another of the same kind)
+        return result
+
+    @property
+    def center(self) -> float:
+        """The middle: data must not choose it."""
+        return 0.0

@@ -1,0 +1,177 @@
+r"""Slack intervals for named statistics: smallest and largest values over all populations that fit.
+
+Notes
+-----
+Every end is that of a linear statistic. Other ones are bounded by those:
+
+- The variance is at most :math:`E(X - c)^2` for any c, and exceeds it less the square of the
+  largest distance between c and a possible mean. Here c is the mean of the best fit.
+- The p-quantile is larger than x where less than p can lie up to x, and at most x where at least
+  p must lie below: the CDF's intervals, inverted, at the table's own places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from noutput.estimate.slack import places as statistics
+from noutput.estimate.slack.path import largest
+from noutput.estimate.slack.places import Goal, Places
+from noutput.estimate.slack.program import BestFit
+from noutput.estimate.slack.threshold import thresholds
+
+if TYPE_CHECKING:
+    from noutput.estimate.counts import Array, Channel
+
+__all__ = ["Bounds", "Slack", "Statistics"]
+
+_COARSE = 4  # cuts in one step of the search for quantiles
+
+Bounds = tuple["Array", "Array"]
+
+
+class Ends(Protocol):
+    """What gives ends of linear statistics: all that depends on the kind of interval."""
+
+    places: Places
+
+    def upper(self, goals: Array) -> Array:
+        """Return upper ends of statistics, given by values at the places of shape (B, K)."""
+
+    def shared(self, parts: int) -> Ends:
+        """Return what gives ends that must hold for so many statistics at once."""
+
+    @property
+    def center(self) -> float:
+        """A number near the mean."""
+
+
+class Statistics:
+    """Intervals for statistics of the people's numbers, in units of [-1, 1].
+
+    Parameters
+    ----------
+    ends : Ends
+    """
+
+    def __init__(self, ends: Ends) -> None:
+        self._ends = ends
+        self._places = ends.places
+
+    def linear(self, goals: Sequence[Goal]) -> Bounds:
+        """Return the ends of linear statistics."""
+        if not goals:
+            return np.empty(0), np.empty(0)
+        stack = np.array([goal.upper for goal in goals] + [-goal.lower for goal in goals])
+        ends = self._ends.upper(stack)
+        high, low = ends[: len(goals)], -ends[len(goals) :]
+        crossed = low > high  # by rounding, where both are the same number
+        middle = (low + high) / 2.0
+        return np.where(crossed, middle, low), np.where(crossed, middle, high)
+
+    def mean(self) -> Bounds:
+        """Return the ends for the mean."""
+        low, high = self.linear([statistics.position(self._places)])
+        return np.clip(low[0], -1.0, 1.0), np.clip(high[0], -1.0, 1.0)
+
+    def variance(self) -> Bounds:
+        """Return the ends for the variance."""
+        center = self._ends.center
+        goals = [statistics.distance(self._places, center), statistics.position(self._places)]
+        low, high = Statistics(self._ends.shared(len(goals))).linear(goals)
+        off = max(abs(low[1] - center), abs(high[1] - center))
+        near = max(low[1] - center, center - high[1], 0.0)
+        return np.clip(low[0] - off**2, 0.0, 1.0), np.clip(high[0] - near**2, 0.0, 1.0)
+
+    def cdf(self, at: Array) -> Bounds:
+        """Return the ends for the shares below some places."""
+        return self._shares([statistics.below(self._places, x) for x in at])
+
+    def shares(self, starts: Array, ends: Array) -> Bounds:
+        """Return the ends for the shares between pairs of places."""
+        pairs = zip(starts, ends, strict=True)
+        return self._shares([statistics.between(self._places, a, b) for a, b in pairs])
+
+    def _shares(self, goals: Sequence[Goal]) -> Bounds:
+        low, high = self.linear(goals)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def function(self, function: Callable[[Array], Array]) -> Bounds:
+        """Return the ends for the mean of a function of the numbers."""
+        low, high = self.linear([statistics.expected(self._places, function)])
+        return low[0], high[0]
+
+    def quantiles(self, shares: Array) -> Bounds:
+        """Return the ends for quantiles."""
+        cuts = self._places.x[self._places.cuts]
+        goals = [statistics.below(self._places, x) for x in cuts]
+        most = self._crossing(np.array([goal.upper for goal in goals]), shares, 1.0)
+        least = self._crossing(-np.array([goal.lower for goal in goals]), shares, -1.0)
+        low = np.array([np.max(cuts[most < p], initial=-1.0) for p in shares])
+        high = np.array([np.min(cuts[least >= p], initial=1.0) for p in shares])
+        return low, np.maximum(low, high)
+
+    def _crossing(self, goals: Array, shares: Array, sign: float) -> Array:
+        """Return ends of the CDF at cuts, and NaN at those that do not matter for the shares.
+
+        First every few cuts, then those in between where the ends pass a share.
+        """
+        result = np.full(len(goals), np.nan)
+        coarse = np.arange(_COARSE - 1, len(goals), _COARSE)
+        if coarse.size:
+            result[coarse] = sign * self._ends.upper(goals[coarse])
+        passed = np.array([np.count_nonzero(result[coarse] < p) for p in shares], np.intp)
+        between = np.unique(passed[:, None] * _COARSE + np.arange(_COARSE - 1))
+        fine = between[between < len(goals)]
+        if fine.size:
+            result[fine] = sign * self._ends.upper(goals[fine])
+        return result
+
+
+class Slack:
+    """Ends over all populations whose misfit is below a threshold.
+
+    Parameters
+    ----------
+    channel : Channel
+    shares : array of shape (J,)
+    reports : float
+    level : float
+    named : sequence of floats
+        Places of [-1, 1] that statistics name.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        shares: Array,
+        reports: float,
+        level: float,
+        named: Sequence[float] = (),
+    ) -> None:
+        self.places = Places(channel, named)
+        self.fit = BestFit(self.places.program, shares, reports)
+        self._thresholds = thresholds(level)
+
+    def upper(self, goals: Array) -> Array:
+        """Return upper ends of statistics."""
+        return largest(self.fit, goals, self._thresholds)
+
+    def at_level(self, level: float) -> Slack:
+        """Return ends at another level, of the same fit."""
+        result = copy(self)
+        result._thresholds = thresholds(level)  # noqa: SLF001 (another of the same kind)
+        return result
+
+    def shared(self, parts: int) -> Slack:  # noqa: ARG002 (what is asked for is one statistic)
+        """Return this: the misfit of one population is compared, whatever is asked of it."""
+        return self
+
+    @property
+    def center(self) -> float:
+        """The mean of the best fit."""
+        return float(self.fit.mixture @ self.places.x)
