@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-    from noutput.estimate.edges import EdgeIntervals, cdf_at_edges
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
@@ -62,7 +61,6 @@ __all__ = [
     "DesignError",
     "DistributionEstimate",
     "DocumentError",
-    "EdgeIntervals",
     "GoodnessOfFit",
     "Interval",
     "InvalidArgumentError",
@@ -83,7 +81,6 @@ __all__ = [
     "VarianceEstimate",
     "YesNo",
     "audit",
-    "cdf_at_edges",
     "choose_attributes",
     "design",
     "estimate_answers",
@@ -134,7 +131,6 @@ _HOMES = {
     "DesignError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
-    "EdgeIntervals": "noutput.estimate.edges",
     "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
@@ -149,7 +145,6 @@ _HOMES = {
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
     "audit": "noutput.estimate.audit",
-    "cdf_at_edges": "noutput.estimate.edges",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs.design",
     "estimate_answers": "noutput.estimate.answers",

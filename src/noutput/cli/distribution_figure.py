@@ -65,9 +65,8 @@ def _draw_histogram(
 def _draw_cumulative(
     axes: Axes, name: str, estimate: DistributionEstimate, truth: NDArray[np.float64] | None
 ) -> None:
-    low, high = estimate.interval("cdf", rng=np.random.default_rng(0))
     edges = estimate.edges
-    below, above = (100.0 * np.concatenate([[0.0], end]) for end in (low, high))
+    below, above = (100.0 * np.asarray(end) for end in estimate.interval("cdf"))
     axes.fill_between(edges, below, above, color=_BLUE, alpha=0.25, lw=0, label="95% interval")
     axes.plot(edges, 100.0 * np.asarray(estimate.cdf(edges)), color=_BLUE, lw=1.8)
     if truth is not None:

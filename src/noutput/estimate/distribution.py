@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
@@ -24,16 +23,21 @@ from noutput.estimate.counts import (
 )
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, known_goodness_of_fit
-from noutput.estimate.resample import ends, generator, redraw
+from noutput.estimate.intervals import QUANTILES, Function, Intervals
+from noutput.estimate.resample import generator
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval
 from noutput.tally import Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from noutput.estimate.slack.intervals import Bounds
 
 __all__ = ["DistributionEstimate", "estimate_distribution"]
 
 MAX_BINS = 4096
-_QUARTILES = (0.25, 0.5, 0.75)
-
-Statistic: TypeAlias = Callable[["DistributionEstimate"], ArrayLike]
+_STATISTICS = ("bins", "share", "cdf", "quantile", "mean", "variance")
+_FEW_BINS = 128  # whose edges are named in one fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +73,8 @@ class DistributionEstimate:
     (7.0, 6.2)
     >>> round(found.cdf(5.0), 2), round(found.quantile(0.5), 2)
     (0.19, 7.8)
-    >>> low, high = found.interval("mean", rng=np.random.default_rng(7))
-    >>> bool(low < found.mean < high)
-    True
+    >>> [round(end, 2) for end in found.interval("mean")]
+    [6.79, 7.21]
     >>> found.p_value > 0.05, found.goodness_of_fit.degrees_of_freedom
     (True, 0)
     >>> found.draws(3, np.random.default_rng(7)).shape, found.sample(2).shape
@@ -145,57 +148,129 @@ class DistributionEstimate:
         width = (self.bounds.upper - self.bounds.lower) / self.bins
         return np.asarray(self.edges[place] + width * source.random(count))
 
+    @overload
     def interval(
         self,
-        statistic: str | Statistic = "probabilities",
-        level: float = 0.95,
+        statistic: Literal["mean", "variance"] | Function,
+        at: None = None,
         *,
-        replicates: int = 200,
-        rng: np.random.Generator | None = None,
-    ) -> tuple[Array, Array]:
-        """Return the ends of an interval for a statistic of the distribution.
+        level: float = 0.95,
+        kind: str = "slack",
+    ) -> tuple[float, float]: ...
+    @overload
+    def interval(
+        self,
+        statistic: str | Function = "bins",
+        at: ArrayLike | None = None,
+        *,
+        level: float = 0.95,
+        kind: str = "slack",
+    ) -> tuple[Array | float, Array | float]: ...
+    def interval(
+        self,
+        statistic: str | Function = "bins",
+        at: ArrayLike | None = None,
+        *,
+        level: float = 0.95,
+        kind: str = "slack",
+    ) -> tuple[Array | float, Array | float]:
+        """Return the ends of an interval for a statistic of the people's numbers.
 
         Parameters
         ----------
-        statistic : {"probabilities", "cdf", "mean", "variance", "quartiles"} or callable
-            "cdf" is taken at the upper ends of the bins. A callable gets an estimate and returns
-            a number or an array, such as ``lambda e: e.quantile([0.1, 0.9])``.
+        statistic : {"bins", "share", "cdf", "quantile", "mean", "variance"} or callable
+            - "bins": the shares of all bins.
+            - "share": the shares between pairs of numbers.
+            - "cdf": the shares below numbers.
+            - "quantile": the quantiles at shares.
+            - a callable gets an array of numbers and returns one of the same shape, such as
+              ``lambda x: x**2``: the mean of this function of the people's numbers.
+        at : array of floats, optional
+            For "cdf" the numbers, by default the edges of the bins; for "quantile" the shares, by
+            default .05, .25, .5, .75 and .95; for "share" a pair of numbers, or several.
         level : float
-        replicates : int
-            How many histograms are drawn.
-        rng : numpy Generator, optional
-            For a reproducible result.
+        kind : {"slack", "guaranteed"}
+            Slack intervals hold for every population, as far as large samples tell. Guaranteed
+            ones have a proof for every number of reports and are wider. Below 100 reports all
+            are guaranteed ones.
+
+        Returns
+        -------
+        two floats, or two arrays
 
         Notes
         -----
-        Under em, ems and mle this is the parametric bootstrap: counts are drawn again from the
-        fitted histogram, the method is run on all of them at once, and the spread of the
-        statistic around its fitted value is turned around it (the basic interval, which
-        corrects for the bias of the method where the percentile interval would double it).
-        Under gp the histograms are drawn from the posterior and the interval is credible. In
-        both cases the ends for what has a name are kept within what is possible: probabilities
-        and shares within [0, 1], mean and quartiles within the bounds, the variance between 0
-        and the square of half their distance. The lower ends for the quartiles are sorted, and
-        so are the upper ones: in the order of the quartiles they are closer to the truth
-        (Chernozhukov et al., 2010, 10.3982/ECTA7880). Ends for a callable are left as they are.
-        """
-        _checks.inner_share("level", level)
-        size = _checks.whole("replicates", replicates, 2, 1 << 20)
-        compute = self._statistic(statistic)
-        center = None if self.method == "gp" else compute(self.probabilities[None, :])[0]
-        values = compute(self.draws(size, rng))
-        low, high = ends(values, level, center, *self._possible(statistic))
-        return (np.sort(low), np.sort(high)) if statistic == "quartiles" else (low, high)
+        The smallest and the largest value of the statistic over all distributions that fit the
+        counts: nothing is assumed about the people's numbers, not that they are smooth, and not
+        where in a bin they lie. So the interval does not depend on the method, whose own value
+        can lie outside. See `noutput.estimate.slack`.
 
-    def _possible(self, statistic: str | Statistic) -> tuple[float, float]:
-        """Return between which numbers a statistic lies."""
-        if statistic in ("probabilities", "cdf"):
-            return 0.0, 1.0
-        if statistic in ("mean", "quartiles"):
-            return self.bounds.lower, self.bounds.upper
-        if statistic == "variance":
-            return 0.0, self.bounds.half_width**2
-        return -np.inf, np.inf
+        Numbers that are equal to an end of a share belong to what follows where a cell of the
+        table starts there. Elsewhere the interval holds whether they belong or not. Nobody is
+        below the lower bound, and nobody beyond the upper one.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.design(2.0, 64, objective="distribution").mechanism
+        >>> minutes = np.random.default_rng(7).gamma(4.0, 10.0, 50_000).clip(0, 180)
+        >>> x = no.Interval(0, 180).to_unit(minutes)
+        >>> tally = no.Tally.of(m, m.privatize(x, np.random.default_rng(8)))
+        >>> found = no.estimate_distribution(m, tally, bounds=(0, 180))
+        >>> low, high = found.interval("cdf", 45.0)
+        >>> bool(low < np.mean(minutes < 45.0) < high)
+        True
+        >>> low, high = found.interval("quantile", [0.25, 0.5, 0.75])
+        >>> bool(np.all(low < np.quantile(minutes, [0.25, 0.5, 0.75])))
+        True
+        >>> low, high = found.interval("share", (30, 60), kind="guaranteed")
+        >>> bool(low < np.mean((minutes >= 30) & (minutes < 60)) < high)
+        True
+        """
+        if callable(statistic):
+            _nothing(at)
+            return self._intervals(level, kind).function(statistic)
+        _checks.choice("statistic", statistic, _STATISTICS)
+        if statistic in ("mean", "variance"):
+            _nothing(at)
+            found = self._intervals(level, kind)
+            return found.mean() if statistic == "mean" else found.variance()
+        if statistic == "bins":
+            _nothing(at)
+            parts = self._parts()
+            ends = [self._shares(edges[:-1], edges[1:], level, kind) for edges in parts]
+            return np.concatenate([low for low, _ in ends]), np.concatenate([up for _, up in ends])
+        if statistic == "share":
+            pairs = _pairs(at)
+            low, high = self._shares(pairs[..., 0].ravel(), pairs[..., 1].ravel(), level, kind)
+            return _shaped(low, high, pairs.shape[:-1])
+        if statistic == "cdf":
+            values = self.edges if at is None else _floats("at", at)
+            low, high = self._intervals(level, kind, values).cdf(values.ravel())
+            return _shaped(low, high, values.shape)
+        shares = np.array(QUANTILES) if at is None else _floats("at", at)
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise InvalidArgumentError("at", "lie between 0 and 1", at)
+        low, high = self._intervals(level, kind).quantiles(shares.ravel())
+        return _shaped(low, high, shares.shape)
+
+    def _intervals(self, level: float, kind: str, named: ArrayLike = ()) -> Intervals:
+        """Return intervals from one fit; the edges of few bins are always named."""
+        values = np.ravel(np.asarray(named, np.float64))
+        if self.bins <= _FEW_BINS:
+            values = np.concatenate([values, self.edges])
+        channel, tally, bounds = self._channel, self._tally, self.bounds
+        return Intervals(channel, tally, bounds, level=level, kind=kind, named=values)
+
+    def _shares(self, starts: Array, ends: Array, level: float, kind: str) -> Bounds:
+        found = self._intervals(level, kind, np.concatenate([starts, ends]))
+        return found.shares(starts, ends)
+
+    def _parts(self) -> list[Array]:
+        """Return the edges of all bins, of few bins at once."""
+        return [
+            self.edges[start : start + _FEW_BINS + 1] for start in range(0, self.bins, _FEW_BINS)
+        ]
 
     @cached_property
     def goodness_of_fit(self) -> GoodnessOfFit:
@@ -213,36 +288,50 @@ class DistributionEstimate:
         result: Array = histograms.shares_below(self.probabilities[None, :])[0]
         return result
 
-    def _with(self, probabilities: Array) -> DistributionEstimate:
-        return replace(self, probabilities=probabilities)
-
     def draws(self, size: int, rng: np.random.Generator | None = None) -> Array:
-        """Draw histograms: from the posterior under gp, else fits to counts drawn again.
+        """Draw histograms from the posterior of gp, of shape (size, bins): no interval.
 
-        What `interval` looks at, for those who want several statistics of the same draws.
+        They show which smooth histograms are plausible if the answers are as smooth as gp takes
+        them. What no report can tell they take from that assumption, so their spread is no
+        measure of what is known.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> found = no.estimate_distribution(m, no.Tally(m.fingerprint, (400, 600)), bins=4)
+        >>> found.draws(3, np.random.default_rng(7)).shape
+        (3, 4)
         """
-        source = generator(rng)
+        if self.method != "gp":
+            raise InvalidArgumentError("method", "be 'gp': others have no posterior", self.method)
+        count = _checks.whole("size", size, 0, 1 << 20)
         counts = Counts.of([self._tally])
         shares, theta = supported(counts.shares, transition_matrix(self._channel, self.bins))
-        if self.method == "gp":
-            return gaussian.draw(shares[0], counts.totals[0], theta, size, source)
-        drawn = redraw(self.probabilities @ theta, self.n_reports, size, source)
-        return methods.fit(drawn, theta, self.method, self.tolerance).probabilities
+        return gaussian.draw(shares[0], counts.totals[0], theta, count, generator(rng))
 
-    def _statistic(self, statistic: str | Statistic) -> Callable[[Array], Array]:
-        """Return what computes a statistic of every row of a stack of histograms."""
-        if callable(statistic):
-            compute = statistic
-            return lambda rows: np.array([compute(self._with(row)) for row in rows], np.float64)
-        edges, quartiles = self.edges, np.array(_QUARTILES)
-        known: dict[str, Callable[[Array], Array]] = {
-            "probabilities": lambda rows: rows,
-            "cdf": lambda rows: np.cumsum(rows, axis=1),
-            "mean": lambda rows: histograms.means(rows, edges),
-            "variance": lambda rows: histograms.variances(rows, edges),
-            "quartiles": lambda rows: histograms.quantiles(rows, edges, quartiles),
-        }
-        return known[_checks.choice("statistic", statistic, known)]
+
+def _nothing(at: object) -> None:
+    if at is not None:
+        raise InvalidArgumentError("at", "be left out: this statistic has no places", at)
+
+
+def _shaped(low: Array, high: Array, shape: tuple[int, ...]) -> tuple[Array | float, Array | float]:
+    if not shape:
+        return float(low[0]), float(high[0])
+    return low.reshape(shape), high.reshape(shape)
+
+
+def _pairs(at: ArrayLike | None) -> Array:
+    """Return pairs of numbers in order, of shape (2,) or (B, 2)."""
+    rule = "be a pair of numbers in increasing order, or several: the ends of what is counted"
+    if at is None:
+        raise InvalidArgumentError("at", rule, at)
+    pairs: Array = _checks.numbers("at", rule, at).astype(np.float64)
+    shaped = pairs.ndim in (1, 2) and pairs.shape[-1] == 2
+    if not shaped or not np.all(pairs[..., 0] <= pairs[..., 1]):
+        raise InvalidArgumentError("at", rule, at)
+    return pairs
 
 
 def _floats(name: str, values: ArrayLike) -> Array:

@@ -77,6 +77,12 @@ class Guaranteed:
         ]
         return np.minimum(np.array(found), goals.max(axis=1))
 
+    def at_level(self, level: float) -> Guaranteed:
+        """Return ends at another level."""
+        result = copy(self)
+        result._alpha = 1.0 - level  # noqa: SLF001 (another of the same kind)
+        return result
+
     def shared(self, parts: int) -> Guaranteed:
         """Return ends that hold together: each may be wrong with a part of the probability."""
         result = copy(self)

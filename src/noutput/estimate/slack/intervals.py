@@ -13,6 +13,7 @@ Every end is that of a linear statistic. Other ones are bounded by those:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -165,6 +166,12 @@ class Slack:
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
         return largest(self._fit, goals, self._thresholds)
+
+    def at_level(self, level: float) -> Slack:
+        """Return ends at another level, of the same fit."""
+        result = copy(self)
+        result._thresholds = thresholds(level)  # noqa: SLF001 (another of the same kind)
+        return result
 
     def shared(self, parts: int) -> Slack:  # noqa: ARG002 (what is asked for is one statistic)
         """Return this: the misfit of one population is compared, whatever is asked of it."""

@@ -92,8 +92,9 @@ class Places:
 
     @cached_property
     def starts_cell(self) -> NDArray[np.bool_]:
-        """Where rows jump: less than a millionth of the range below, another cell ends."""
-        return np.insert(np.diff(self.x) < NARROW, 0, False)  # noqa: FBT003 (numpy has no name for it)
+        """Where rows jump: less than 2^-15 below, another cell of the table ends."""
+        corners = np.asarray(self._channel.corners(), np.float64)
+        return np.isin(self.x, corners[1:][np.diff(corners) < NARROW])
 
     @cached_property
     def cuts(self) -> NDArray[np.intp]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,10 @@ import numpy as np
 
 from noutput import _checks
 from noutput._numbers import show, tick_labels
-from noutput.estimate import histograms
 from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+from noutput.estimate.intervals import FEW, Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
-from noutput.estimate.resample import ends
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["SHARES", "Summary", "number_summaries"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_DRAWS = 200
 _JOINED = 4  # bins of the distribution in one of the coarse histogram
 
 
@@ -73,7 +70,7 @@ class Summary(Shown):
     >>> found.notes == [f"Forged reports: {found.forged_text}", found.assumption_text]
     True
     >>> found.interval_kind, found.to_dict()["reports"]
-    ('credible', 10000)
+    ('slack', 10000)
     """
 
     question: Number
@@ -155,20 +152,13 @@ class Summary(Shown):
 
     @property
     def interval_kind(self) -> str:
-        """The kind of all intervals but the mean's: "credible" or "bootstrapped"."""
-        return "credible" if self.distribution.method == "gp" else "bootstrapped"
+        """The kind of all intervals but the mean's: "slack", or "guaranteed" below 100 reports."""
+        return "slack" if self.reports >= FEW else "guaranteed"
 
     @property
     def assumption_text(self) -> str:
         """What the intervals assume."""
-        kinds = {
-            "credible": "which assume a smooth distribution",
-            "bootstrapped": "as if the fitted distribution were the true one",
-        }
-        return (
-            f"All intervals but the mean's are {self.interval_kind} intervals, "
-            f"{kinds[self.interval_kind]}; the mean's assumes nothing about it."
-        )
+        return "All intervals hold whatever the distribution is."
 
     @property
     def lines(self) -> dict[str, tuple[str, str, str]]:
@@ -257,8 +247,7 @@ def number_summaries(
 
     Notes
     -----
-    All intervals but the mean's are of the same 200 draws from a fixed seed: equal counts give
-    equal numbers.
+    All intervals but the mean's are of the same fit.
 
     Examples
     --------
@@ -273,30 +262,20 @@ def number_summaries(
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
-    draws = found.draws(_DRAWS, np.random.default_rng(0))
     edges, width = found.edges, _JOINED if bins % _JOINED == 0 else 1
+    intervals = Intervals(mechanism, tally, bounds, named=edges)
 
-    def both(statistic: Callable[[Array], Array]) -> tuple[Array, Array]:
-        return statistic(found.probabilities[None, :])[0], statistic(draws)
-
-    variances = both(lambda rows: histograms.variances(rows, edges))
-    quantiles = both(lambda rows: histograms.quantiles(rows, edges, np.array(SHARES)))
-    fine, coarse = (both(partial(_join, width=each)) for each in (1, width))
-
-    def interval(
-        statistic: tuple[Array, Array], level: float, least: float, most: float
-    ) -> tuple[Array, Array, Array]:
-        values, drawn = statistic
-        return values, *ends(drawn, level, None if method == "gp" else values, least, most)
-
-    def histogram(shares: tuple[Array, Array], steps: Array, level: float) -> Histogram:
-        columns = interval(shares, level, 0.0, 1.0)
-        return Histogram(steps.tolist(), *(column.tolist() for column in columns))
+    def histogram(steps: Array, every: int, level: float) -> Histogram:
+        low, high = intervals.at_level(level).shares(steps[:-1], steps[1:])
+        values = np.clip(found.probabilities.reshape(-1, every).sum(axis=1), low, high)
+        return Histogram(steps.tolist(), values.tolist(), low.tolist(), high.tolist())
 
     def summary(level: float) -> Summary:
-        values, low, high = interval(quantiles, level, bounds.lower, bounds.upper)
-        ordered = zip(values.tolist(), np.sort(low).tolist(), np.sort(high).tolist(), strict=True)
-        variance = interval(variances, level, 0.0, bounds.half_width**2)
+        ends = intervals.at_level(level)
+        low, high = ends.quantiles(SHARES)
+        values = np.clip(np.asarray(found.quantile(SHARES)), low, high)
+        ordered = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+        least, most = ends.variance()
         return Summary(
             question=question,
             epsilon=mechanism.epsilon,
@@ -304,16 +283,10 @@ def number_summaries(
             distribution=found,
             level=level,
             mean=Figure(mean.value, *mean.interval(level)),
-            variance=Figure(*map(float, variance)),
+            variance=Figure(min(max(found.variance, least), most), least, most),
             quantiles={share: Figure(*row) for share, row in zip(SHARES, ordered, strict=True)},
-            fine=histogram(fine, edges, level),
-            coarse=histogram(coarse, edges[::width], level),
+            fine=histogram(edges, 1, level),
+            coarse=histogram(edges[::width], width, level),
         )
 
     return {level: summary(level) for level in wanted}
-
-
-def _join(rows: Array, width: int) -> Array:
-    """Return rows of histograms with so many neighboring bins as one."""
-    result: Array = rows.reshape(len(rows), -1, width).sum(axis=2)
-    return result
