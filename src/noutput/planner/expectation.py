@@ -99,7 +99,7 @@ class Plan:
     >>> round(found.half_width, 2), round(found.worst_half_width, 2), found.bits
     (1.64, 1.76, 4)
     >>> low, high = found.wasserstein_range
-    >>> 0.5 < low < found.wasserstein_error < high < 6
+    >>> 0.5 < low < found.wasserstein_error < high < 12
     True
     >>> low, high = found.interval_widths["median"]
     >>> 1 < low < high < 180, found.bars[0] <= found.bars[1]

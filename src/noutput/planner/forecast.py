@@ -31,7 +31,7 @@ __all__ = ["Widths", "interval_widths", "wasserstein_error"]
 
 _BINS = 64
 _POINTS = 1024  # at which distributions are compared
-_CAMPAIGNS = 16  # for errors
+_CAMPAIGNS = 12  # for errors
 _SHOWN = 2  # for widths
 _SEED = 5
 _KEPT = 512
