@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["estimates_document"]
 
-_NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
+_NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "intervals",
+           "goodness_of_fit")  # fmt: skip
 
 
 def estimates_document(
@@ -73,6 +74,11 @@ def _number(found: Summary) -> dict[str, Any]:
         ],
         "distribution": {**asdict(found.fine), "method": method},
         "histogram": {**asdict(found.coarse), "method": method},
+        "intervals": {
+            "kind": found.interval_kind,
+            "assume": found.assume,
+            "assumption": found.assumption_text,
+        },
         "goodness_of_fit": found.goodness,
     }
 

@@ -90,8 +90,14 @@ def _widths(mechanism: TableMechanism, counts: NDArray[np.int64]) -> Widths:
             found.shares(_QUARTERS[:-1], _QUARTERS[1:]),
         )
     )
-    bars = len(told_apart(found, _BARS)[0]) - 1
-    return Widths(*map(float, (mean, quartile, median, below, quarters.mean())), bars)
+    return Widths(
+        mean=float(mean),
+        quartile=float(quartile),
+        median=float(median),
+        below_middle=float(below),
+        quarter=float(quarters.mean()),
+        bars=len(told_apart(found, _BARS)[0]) - 1,
+    )
 
 
 def _drawn(

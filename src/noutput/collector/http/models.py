@@ -76,14 +76,14 @@ class MeanModel(_Model):
 
 
 class VarianceModel(_Model):
-    """The variance of the estimated distribution."""
+    """The variance of the estimated distribution, moved into its interval."""
 
     value: float
     interval: tuple[float, float]
 
 
 class QuantileModel(_Model):
-    """The number below which a share of all numbers lies."""
+    """The number below which a share of all numbers lies, moved into its interval."""
 
     share: float
     value: float
@@ -91,7 +91,7 @@ class QuantileModel(_Model):
 
 
 class DistributionModel(_Model):
-    """A histogram of equal bins between the bounds."""
+    """A histogram of equal bins between the bounds, its shares moved into their intervals."""
 
     edges: list[float]
     probabilities: list[float]
@@ -176,6 +176,17 @@ class AnswersEstimate(_QuestionEstimate):
     )
 
 
+class IntervalsModel(_Model):
+    """What all intervals of a number but the mean's are, and what they assume."""
+
+    kind: Literal["slack", "guaranteed"] = Field(
+        description="slack: all distributions that fit the reports; guaranteed: with a proof for "
+        "every number of reports, and always below 100."
+    )
+    assume: str | None = Field(description="The assumption that was asked for.")
+    assumption: str = Field(description="The same in words, for people.")
+
+
 class NumberEstimate(_QuestionEstimate):
     """What the reports on one number say; null where there are fewer than two."""
 
@@ -188,9 +199,9 @@ class NumberEstimate(_QuestionEstimate):
     quantiles: list[QuantileModel] | None
     distribution: DistributionModel | None
     histogram: DistributionModel | None = Field(
-        description="The distribution with four bins as one, where their number allows it: "
-        "what wider bins hold is known better."
+        description="The same with fewer and wider bins, as many as the reports can tell apart."
     )
+    intervals: IntervalsModel | None
 
 
 class EstimatesModel(_Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from noutput import _checks
+from noutput._numbers import round_bins
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.counts import check_table
@@ -36,8 +37,6 @@ __all__ = [
     "summarize",
 ]
 
-_BINS = 64
-
 
 @overload
 def summarize(
@@ -57,6 +56,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: str | None = None,
 ) -> Summary: ...
 @overload
 def summarize(
@@ -68,6 +69,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: str | None = None,
 ) -> Summary | AnswerSummary: ...
 def summarize(
     mechanism: Any,
@@ -78,6 +81,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: str | None = None,
 ) -> Summary | AnswerSummary:
     """Summarize the reports on one question: all statistics with their intervals.
 
@@ -90,11 +95,14 @@ def summarize(
     question : Number, Scale, Choice or YesNo, optional
         What was asked; that of the design if not given. Numbers without any are of [-1, 1].
     bins : int, optional
-        Of numbers: how many bins the distribution has; 64 if not given.
+        Of numbers: how many bins the distribution has; 48 to 96 if not given, so that the bars
+        have round ends.
     level : float
         The level of every interval on its own.
     people, method
         Of numbers: as in `estimate_mean` and `estimate_distribution`.
+    kind, assume
+        Of numbers: as in `DistributionEstimate.interval`, for all intervals but the mean's.
 
     Returns
     -------
@@ -114,7 +122,8 @@ def summarize(
     ('70.0%', '68.1%', '71.9%')
     """
     found = summaries(
-        mechanism, data, question, [level], bins=bins, people=people, method=method
+        mechanism, data, question, [level], bins=bins, people=people, method=method, kind=kind,
+        assume=assume,
     )  # fmt: skip
     return found[level]
 
@@ -128,6 +137,8 @@ def summaries(
     bins: int | None = None,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: str | None = None,
 ) -> Mapping[float, Summary | AnswerSummary]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one.
 
@@ -144,7 +155,7 @@ def summaries(
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
     if isinstance(mechanism, AnswerMechanism):
-        _refuse(bins=bins, people=people, method=method)
+        _refuse(bins=bins, people=people, method=method, kind=kind, assume=assume)
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
@@ -160,9 +171,16 @@ def summaries(
         question,
         levels,
         people=people,
-        bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
+        bins=_bins(question) if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
+        kind="slack" if kind is None else kind,
+        assume=assume,
     )
+
+
+def _bins(question: Number) -> int:
+    """Return so many that bars, of four bins at least, have round ends."""
+    return 4 * round_bins(question.lower, question.upper)
 
 
 def _tally(mechanism: TableMechanism | AnswerMechanism, data: Tally | ArrayLike) -> Tally:

@@ -23,6 +23,8 @@ from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
@@ -49,6 +51,8 @@ class Summary(Shown):
         The level of every interval on its own.
     intervals : Intervals
         Those of that level.
+    assume : str or None
+        What they assume, as it was asked for.
 
     Notes
     -----
@@ -93,6 +97,7 @@ class Summary(Shown):
     distribution: DistributionEstimate
     level: float
     intervals: Intervals
+    assume: str | None = None
 
     @cached_property
     def mean(self) -> Figure:
@@ -128,6 +133,22 @@ class Summary(Shown):
         low, high = map(np.asarray, found.interval("bins", level=self.level, kind=kind))
         values = np.clip(found.probabilities, low, high)
         return Histogram(*(each.tolist() for each in (found.edges, values, low, high)))
+
+    def cdf_interval(self, at: ArrayLike) -> tuple[Array, Array]:
+        """Return the ends of the intervals for the shares of people below numbers.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.Number(0, 10))
+        >>> low, high = found.cdf_interval([5.0])
+        >>> bool(low[0] < 0.3 < high[0])
+        True
+        """
+        kind = self.intervals.kind
+        low, high = self.distribution.interval("cdf", at, level=self.level, kind=kind)
+        return np.asarray(low), np.asarray(high)
 
     @property
     def reports(self) -> int:
@@ -201,8 +222,15 @@ class Summary(Shown):
         return self.intervals.kind
 
     @property
+    def assumption(self) -> str:
+        """What all intervals but the mean's assume, in words; empty where that is nothing."""
+        return "" if self.assume is None else str(self.assume)
+
+    @property
     def assumption_text(self) -> str:
-        """What the intervals assume."""
+        """What the intervals assume, as a sentence."""
+        if self.assumption:
+            return f"All intervals but the mean's hold only if {self.assumption}."
         if self.interval_kind == "guaranteed":
             return "The intervals are proven for every distribution and every number of reports."
         return "The intervals hold whatever the distribution is."
@@ -313,6 +341,8 @@ def number_summaries(
     people: int | None = None,
     bins: int = 64,
     method: str = DEFAULT_METHOD,
+    kind: str = "slack",
+    assume: str | None = None,
 ) -> dict[float, Summary]:
     """Return the summary of a number for several levels, at hardly more than the cost of one.
 
@@ -333,7 +363,8 @@ def number_summaries(
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
-    intervals = Intervals(mechanism, tally, bounds, named=np.concatenate(_steps(found.edges)))
+    named = np.concatenate(_steps(found.edges))
+    intervals = Intervals(mechanism, tally, bounds, kind=kind, named=named)
     return {
         level: Summary(question, mechanism.epsilon, mean, found, level, intervals.at_level(level))
         for level in wanted
