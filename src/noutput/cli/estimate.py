@@ -34,9 +34,9 @@ __all__ = ["command"]
     help="Method that estimates the distribution of numbers.",
 )  # fmt: skip
 @click.option(
-    "--bins", type=click.IntRange(2, 4096),
-    help="Bins of the distribution of numbers [default: 48 to 96, so that bars have round ends]. "
-    "Printed are as many bars as the reports can tell apart.",
+    "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
+    help="Bins of the estimated distribution of numbers. Printed are fewer: as many bars as the "
+    "reports can tell apart.",
 )  # fmt: skip
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Level of all intervals."
@@ -61,7 +61,7 @@ def command(
     source: str,
     columns: tuple[str, ...],
     method: str,
-    bins: int | None,
+    bins: int,
     level: float,
     kind: str,
     assume: str | None,

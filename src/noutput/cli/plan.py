@@ -206,8 +206,7 @@ def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
         "\n"
-        f"{_distribution(found)}\n"
-        + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
+        f"{_distribution(found)}\n" + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
     )
 
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput import _checks
+from noutput._numbers import round_bins
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.mean_scores import half_width, reports_for, scores_for
 from noutput.mechanisms.moments import mean_square
@@ -187,15 +188,18 @@ class Plan:
     def bars(self) -> tuple[int, int]:
         """How many equal bars of a histogram can be told apart: the fewest and most in simulations.
 
-        Of 2, 4, 8 and 16: so many that the 95% intervals of their shares are, on average, no wider
-        than an even share.
+        So many that the 95% intervals of their shares are, on average, no wider than an even
+        share. Summaries draw no more.
         """
         found = [each.bars for each in self._widths]
         return min(found), max(found)
 
     @property
     def _widths(self) -> list[Widths]:
-        found = (interval_widths(self.mechanism, self.people, shape) for _, shape in self.shapes)
+        most = round_bins(self.bounds.lower, self.bounds.upper)
+        found = (
+            interval_widths(self.mechanism, self.people, shape, most) for _, shape in self.shapes
+        )
         return [each for campaigns in found for each in campaigns]
 
     @property

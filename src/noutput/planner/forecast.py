@@ -17,7 +17,7 @@ import numpy as np
 
 from noutput.estimate.distribution import estimate_distribution
 from noutput.estimate.intervals import Intervals
-from noutput.estimate.summary.bars import told_apart
+from noutput.estimate.summary.bars import bar_edges, told_apart
 from noutput.interval import UNIT
 from noutput.tally import Tally
 
@@ -35,7 +35,6 @@ _CAMPAIGNS = 12  # for errors
 _SHOWN = 2  # for widths
 _SEED = 5
 _KEPT = 512
-_BARS = [np.linspace(-1.0, 1.0, 1 + number) for number in (16, 8, 4, 2)]
 _QUARTERS = np.linspace(-1.0, 1.0, 5)
 
 
@@ -73,14 +72,18 @@ def wasserstein_error(mechanism: TableMechanism, people: int, shape: Shape) -> f
 
 
 @lru_cache(maxsize=_KEPT)
-def interval_widths(mechanism: TableMechanism, people: int, shape: Shape) -> tuple[Widths, ...]:
-    """Return the widths of the intervals of some simulated campaigns."""
-    return tuple(_widths(mechanism, row) for row in _drawn(mechanism, people, shape, _SHOWN))
+def interval_widths(
+    mechanism: TableMechanism, people: int, shape: Shape, most: int
+) -> tuple[Widths, ...]:
+    """Return the widths of intervals of some simulated campaigns, for so many bars at most."""
+    drawn = _drawn(mechanism, people, shape, _SHOWN)
+    return tuple(_widths(mechanism, row, most) for row in drawn)
 
 
-def _widths(mechanism: TableMechanism, counts: NDArray[np.int64]) -> Widths:
+def _widths(mechanism: TableMechanism, counts: NDArray[np.int64], most: int) -> Widths:
     tally = Tally(mechanism.fingerprint, tuple(counts.tolist()))
-    found = Intervals(mechanism, tally, UNIT, named=_BARS[0])
+    bars = bar_edges(-1.0, 1.0, most)
+    found = Intervals(mechanism, tally, UNIT, named=np.concatenate(bars))
     (quartile, median), (mean,), (below,), quarters = (
         np.subtract(high, low)
         for low, high in (
@@ -96,7 +99,7 @@ def _widths(mechanism: TableMechanism, counts: NDArray[np.int64]) -> Widths:
         median=float(median),
         below_middle=float(below),
         quarter=float(quarters.mean()),
-        bars=len(told_apart(found, _BARS)[0]) - 1,
+        bars=len(told_apart(found, bars)[0]) - 1,
     )
 
 

@@ -10,6 +10,7 @@ from noutput._numbers import show, tick_labels
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.subject import Followed, Glance, Subject, Table
+from noutput.collector.dashboard.svg import document, put_text
 from noutput.collector.estimates import NOTHING
 from noutput.estimate.mean import reports_needed
 
@@ -48,6 +49,7 @@ _ASSUMING = (
 _UNTOLD = (
     "There is no picture yet: nearly every way in which the answers may be spread fits the reports."
 )
+_UNTOLD_SHORT = "The reports cannot tell yet."
 _CHOICES = ((NOTHING, "No assumption"), ("smooth", "If answers are smooth"))
 _KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 
@@ -79,8 +81,8 @@ def number_subject(
         chart_title="How the answers are spread",
         readout=f"Share of people in steps of {step}." if found.is_told else _UNTOLD,
         keys=_KEYS if found.is_told else (),
-        wide=draw_number(question, found, WIDE, label=picture) if found.is_told else "",
-        narrow=draw_number(question, found, NARROW, label=picture) if found.is_told else "",
+        wide=draw_number(question, found, WIDE, label=picture),
+        narrow=draw_number(question, found, NARROW, label=picture),
         figures=figures,
         fit=words.fit(found.goodness),
         table=_table(found),
@@ -106,6 +108,9 @@ def _table(found: Summary) -> Table | None:
 
 def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
     """Draw the histogram of a number; see `distribution_svg`."""
+    if not found.is_told:
+        words_only = put_text(size.width / 2.0, size.height / 2.0, _UNTOLD_SHORT)
+        return document(size.width, size.height, [words_only], **texts)
     axis = question.unit or words.called(question)
     assumed = f"if {found.assumption}" if found.assumption else "whatever people answer"
     note = f"Bands: {100.0 * found.level:g}% intervals, {assumed}"

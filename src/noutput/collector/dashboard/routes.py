@@ -165,8 +165,6 @@ async def export_svg(
     found = (await services.estimates.get(entry, bins, place, assume)).questions[place]
     if found.summary is None:
         raise ProblemError("not-found", f"there is no picture: {found.reason}")
-    if not found.summary.bars:
-        raise ProblemError("not-found", "there is no picture: the reports cannot tell the spread")
     asked = found.question.text or entry.campaign.text
     heading = f"{asked} ({found.reports:,} private reports)"
     make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)

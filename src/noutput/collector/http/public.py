@@ -44,7 +44,9 @@ __all__ = ["campaign_summary", "router"]
 router = APIRouter()
 _BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
 _LEVELS = "Of the intervals."
-_ASSUME = "What the intervals of numbers but the mean's may assume of the distribution: nothing if not "
+_ASSUME = (
+    "What the intervals of numbers but the mean's may assume of the distribution: nothing if not "
+)
 _ASSUME += "given."
 _ENUM: dict[str, Any] = {"enum": list(LEVELS)}
 _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from noutput import _checks
-from noutput._numbers import round_bins
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.counts import check_table
@@ -36,6 +35,8 @@ __all__ = [
     "summaries",
     "summarize",
 ]
+
+_BINS = 64
 
 
 @overload
@@ -95,8 +96,8 @@ def summarize(
     question : Number, Scale, Choice or YesNo, optional
         What was asked; that of the design if not given. Numbers without any are of [-1, 1].
     bins : int, optional
-        Of numbers: how many bins the distribution has; 48 to 96 if not given, so that the bars
-        have round ends.
+        Of numbers: how many bins the distribution has; 64 if not given. The bars are fewer: as
+        many as the reports can tell apart.
     level : float
         The level of every interval on its own.
     people, method
@@ -171,16 +172,11 @@ def summaries(
         question,
         levels,
         people=people,
-        bins=_bins(question) if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
+        bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
         kind="slack" if kind is None else kind,
         assume=assume,
     )
-
-
-def _bins(question: Number) -> int:
-    """Return so many that bars, of four bins at least, have round ends."""
-    return 4 * round_bins(question.lower, question.upper)
 
 
 def _tally(mechanism: TableMechanism | AnswerMechanism, data: Tally | ArrayLike) -> Tally:

@@ -19,29 +19,25 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.intervals import Intervals
 
-__all__ = ["FEWEST", "bar_edges", "numbers_of_bars", "told_apart"]
+__all__ = ["bar_edges", "told_apart"]
 
-FEWEST = 2
 _ALWAYS = (2, 4)
 
 
-def numbers_of_bars(bins: int, most: int) -> list[int]:
-    """Return into how many equal bars a histogram of equal bins may be joined, most first.
+def bar_edges(lower: float, upper: float, most: int) -> list[Array]:
+    """Return the edges of equal bars between two bounds: so many, and fewer, most first.
 
     Examples
     --------
-    >>> numbers_of_bars(72, 18), numbers_of_bars(52, 13), numbers_of_bars(7, 7)
-    ([18, 9, 6, 4, 3, 2], [13, 4, 2], [7])
+    >>> [len(edges) - 1 for edges in bar_edges(0, 180, 18)]
+    [18, 9, 6, 4, 3, 2]
+    >>> bar_edges(0, 180, 18)[2].tolist()
+    [0.0, 30.0, 60.0, 90.0, 120.0, 150.0, 180.0]
+    >>> [len(edges) - 1 for edges in bar_edges(0, 13, 13)]
+    [13, 4, 2]
     """
-    wanted = {k for k in range(FEWEST, most + 1) if most % k == 0}
-    wanted |= {k for k in _ALWAYS if k <= most and bins % k == 0}
-    return sorted(wanted, reverse=True)
-
-
-def bar_edges(edges: Array, numbers: Sequence[int]) -> list[Array]:
-    """Return the edges of so many bars each, which are edges of the bins."""
-    bins = len(edges) - 1
-    return [edges[:: bins // number] for number in numbers]
+    numbers = {*_ALWAYS, *(k for k in range(2, most + 1) if most % k == 0)}
+    return [np.linspace(lower, upper, 1 + number) for number in sorted(numbers, reverse=True)]
 
 
 def told_apart(found: Intervals, steps: Sequence[Array]) -> tuple[Array, Array, Array]:

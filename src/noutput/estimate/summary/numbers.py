@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput import _checks
-from noutput._numbers import show, tick_labels
+from noutput._numbers import round_bins, show, tick_labels
 from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
-from noutput.estimate.summary.bars import bar_edges, numbers_of_bars, told_apart
+from noutput.estimate.summary.bars import bar_edges, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["SHARES", "Summary", "number_summaries"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_JOINED = 4  # bins of the distribution in one of the coarse histogram, at least
 _NEARLY_ALL = 0.9  # of all that is possible: an interval as wide tells nothing
 
 
@@ -120,19 +119,16 @@ class Summary(Shown):
     @cached_property
     def coarse(self) -> Histogram:
         """Wide bins, as many as can be told apart: see `noutput.estimate.summary.bars`."""
-        edges, low, high = told_apart(self.intervals, _steps(self.distribution.edges))
-        width = self.distribution.bins // (len(edges) - 1)
-        shares = self.distribution.probabilities.reshape(-1, width).sum(axis=1)
-        shown = closest_within(shares, low, high)
-        return Histogram(*(each.tolist() for each in (edges, shown, low, high)))
+        edges, low, high = told_apart(self.intervals, _steps(self.distribution.bounds))
+        shares = np.diff(np.asarray(self.distribution.cdf(edges)))
+        return _histogram(edges, shares, low, high)
 
     @cached_property
     def fine(self) -> Histogram:
         """The bins of the distribution, moved into their intervals."""
         found, kind = self.distribution, self.intervals.kind
         low, high = map(np.asarray, found.interval("bins", level=self.level, kind=kind))
-        values = np.clip(found.probabilities, low, high)
-        return Histogram(*(each.tolist() for each in (found.edges, values, low, high)))
+        return _histogram(found.edges, found.probabilities, low, high)
 
     def cdf_interval(self, at: ArrayLike) -> tuple[Array, Array]:
         """Return the ends of the intervals for the shares of people below numbers.
@@ -363,7 +359,7 @@ def number_summaries(
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
-    named = np.concatenate(_steps(found.edges))
+    named = np.concatenate(_steps(bounds))
     intervals = Intervals(mechanism, tally, bounds, kind=kind, named=named)
     return {
         level: Summary(question, mechanism.epsilon, mean, found, level, intervals.at_level(level))
@@ -371,8 +367,13 @@ def number_summaries(
     }
 
 
-def _steps(edges: Array) -> list[Array]:
-    """Return the edges of the bars to choose from."""
-    bins = len(edges) - 1
-    most = bins // _JOINED if bins % _JOINED == 0 else bins
-    return bar_edges(edges, numbers_of_bars(bins, most))
+def _histogram(edges: Array, shares: Array, low: Array, high: Array) -> Histogram:
+    """Return shares that add up to 1, moved into their intervals."""
+    shown = closest_within(shares, low, high)
+    return Histogram(*(each.tolist() for each in (edges, shown, low, high)))
+
+
+def _steps(bounds: Interval) -> list[Array]:
+    """Return the edges of the bars to choose from, which are round numbers."""
+    most = round_bins(bounds.lower, bounds.upper)
+    return bar_edges(bounds.lower, bounds.upper, most)
