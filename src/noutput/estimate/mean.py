@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,9 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.counts import check_table, check_tally
 from noutput.estimate.input_variance import input_variance
-from noutput.estimate.mean_scores import decoded_scores, half_width, reports_for, scores_for
+from noutput.estimate.mean_scores import decoded_scores, reports_for, scores_for
+from noutput.estimate.mean_scores import half_width as normal_half_width
+from noutput.estimate.mean_slack import SlackMean, is_shorter, reports_with_slack, slack_mean
 from noutput.interval import UNIT, IntervalLike, as_interval
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ __all__ = ["MeanEstimate", "estimate_mean", "reports_needed"]
 _KINDS = ("normal", "guaranteed")
 _SUBJECTS = ("population", "respondents")
 _METHODS = ("auto", "unbiased")
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ class MeanEstimate:
     bias_bound : float
         How far off the value is on average, at most, whatever the people's numbers are. It is
         no part of the standard errors, but of every interval.
+    slack : SlackMean, optional
+        What the interval is made from where that is the shortest. Then the value is the middle of
+        the 95% interval, and both standard errors are half of it divided by 1.96.
+    by_scores : MeanEstimate, optional
+        The estimate by scores, where there is a shorter slack interval: what the guaranteed
+        interval is made from.
 
     Examples
     --------
@@ -67,10 +76,18 @@ class MeanEstimate:
     report_range: float
     bounds: Interval | None = None
     bias_bound: float = 0.0
+    slack: SlackMean | None = field(default=None, repr=False, compare=False)
+    by_scores: MeanEstimate | None = field(default=None, repr=False, compare=False)
 
     @property
     def method(self) -> str:
-        """The average of decoded reports is "unbiased", that of other scores "nearly unbiased"."""
+        """What the value and its interval are.
+
+        The average of decoded reports is "unbiased", that of other scores "nearly unbiased", and
+        "slack" is the middle of all means of populations that fit the reports.
+        """
+        if self.slack is not None:
+            return "slack"
         return "nearly unbiased" if self.bias_bound else "unbiased"
 
     def interval(
@@ -84,10 +101,13 @@ class MeanEstimate:
         kind : {"normal", "guaranteed"}
             The normal interval covers the mean with a probability close to `level` from a few
             hundred reports on. The guaranteed interval covers it with at least this probability
-            for any number of reports and any distribution; it is wider.
+            for any number of reports and any distribution; it is wider. Where `method` is
+            "slack", the interval that is not the guaranteed one is a slack interval, from the
+            smallest to the largest mean of all populations that fit the reports.
         of : {"population", "respondents"}
             The mean of the population that the people were drawn from, or of just these people.
-            The latter is known better: which people were drawn adds no error.
+            The latter is known better: which people were drawn adds no error. Slack intervals
+            hold for both and make no difference.
 
         Notes
         -----
@@ -128,6 +148,12 @@ class MeanEstimate:
         >>> [round(end, 2) for end in biased.interval()]
         [5.91, 8.09]
         """
+        if self.slack is not None and self.by_scores is not None and self.bounds is not None:
+            _check_interval(level, kind, of)
+            if kind == "guaranteed":
+                return self.by_scores.interval(level, kind=kind, of=of)
+            low, high = self.slack.interval(level)
+            return self.bounds.from_unit(low), self.bounds.from_unit(high)
         half = self.half_width(level, kind=kind, of=of)
         return self._possible(self.value - half), self._possible(self.value + half)
 
@@ -141,13 +167,16 @@ class MeanEstimate:
         >>> round(MeanEstimate(7.0, 0.5, 0.4, 100, 20.0).half_width(of="respondents"), 3)
         0.784
         """
-        _checks.inner_share("level", level)
-        _checks.choice("kind", kind, _KINDS)
-        _checks.choice("of", of, _SUBJECTS)
+        _check_interval(level, kind, of)
+        if self.by_scores is not None and kind == "guaranteed":
+            return self.by_scores.half_width(level, kind=kind, of=of)
+        if self.slack is not None:
+            low, high = self.interval(level, of=of)
+            return (high - low) / 2.0
         if kind == "guaranteed":
             return self._bernstein(1.0 - level) + self.bias_bound
         error = self.standard_error if of == "population" else self.respondents_error
-        return half_width(error, self.bias_bound, level)
+        return normal_half_width(error, self.bias_bound, level)
 
     def _possible(self, end: float) -> float:
         """Move the end of an interval into the bounds."""
@@ -169,6 +198,8 @@ class MeanEstimate:
         each moves the mean of n reports by at most the range divided by n:
         :math:`(a_N - a_1) k / n` for k of them and outputs from :math:`a_1` to :math:`a_N`, in
         units of half the bounds' width. That is :math:`2 a_N k / n` for a symmetric table.
+        Where `method` is "slack" the range is that of what a report adds to the middle of the
+        interval, to first order: good for a few percent of forged reports.
 
         Examples
         --------
@@ -177,6 +208,12 @@ class MeanEstimate:
         """
         count = _checks.whole("forged", forged, 0, self.n_reports)
         return self.report_range * (count / self.n_reports)
+
+
+def _check_interval(level: float, kind: str, of: str) -> None:
+    _checks.inner_share("level", level)
+    _checks.choice("kind", kind, _KINDS)
+    _checks.choice("of", of, _SUBJECTS)
 
 
 def estimate_mean(
@@ -201,9 +238,10 @@ def estimate_mean(
         How many people took part, where only some of them, drawn at random, reported on this
         attribute. They are the respondents then. By default all who took part reported.
     method : {"auto", "unbiased"}
-        By default the estimate with the shorter interval, by the table and the number of reports
-        alone; the result's `method` says which. "unbiased" always averages the decoded reports:
-        for averages over many small groups, whose biases would not cancel.
+        By default the estimate with the shortest interval, by the table and the number of reports
+        alone; the result's `method` says which: "unbiased", "nearly unbiased" or "slack".
+        "unbiased" always averages the decoded reports: for averages over many small groups, whose
+        biases would not cancel.
 
     Notes
     -----
@@ -223,7 +261,8 @@ def estimate_mean(
 
     A table for distributions tells much about the mean that the decoded reports do not use. There
     the average of other scores has a smaller variance and a bias of at most `bias_bound`, which
-    its intervals allow for: see `noutput.estimate.mean_scores`.
+    its intervals allow for: see `noutput.estimate.mean_scores`. Where it is at least 5% shorter,
+    the interval is a slack interval: see `noutput.estimate.mean_slack`.
 
     Examples
     --------
@@ -249,7 +288,7 @@ def estimate_mean(
     variance = max(second * (n / (n - 1)), scores.smallest_noise)
     known = input_variance(mechanism, scores, shares, mean, variance)
     known *= n / (n if people is None else people)
-    return MeanEstimate(
+    found = MeanEstimate(
         bounds.from_unit(mean),
         math.sqrt(variance / n) * bounds.half_width,
         math.sqrt(max(variance - known, 0.0) / n) * bounds.half_width,
@@ -257,6 +296,26 @@ def estimate_mean(
         (max(values) - min(values)) * bounds.half_width,
         bounds,
         scores.bias_bound * bounds.half_width,
+    )
+    if method == "auto" and is_shorter(mechanism, n):
+        return _with_slack(slack_mean(mechanism, np.array(shares), n), found, bounds)
+    return found
+
+
+def _with_slack(slack: SlackMean, by_scores: MeanEstimate, bounds: Interval) -> MeanEstimate:
+    """Return the estimate whose interval is a slack interval."""
+    low, high = slack.interval(_LEVEL)
+    error = (high - low) / 2.0 / normal_half_width(1.0, 0.0, _LEVEL) * bounds.half_width
+    span = float(slack.scores.max() - slack.scores.min()) * bounds.half_width
+    return MeanEstimate(
+        bounds.from_unit((low + high) / 2.0),
+        error,
+        error,
+        by_scores.n_reports,
+        span,
+        bounds,
+        slack=slack,
+        by_scores=by_scores,
     )
 
 
@@ -284,6 +343,12 @@ def reports_needed(
     4000
     """
     half = found.half_width()
+    if found.by_scores is not None and found.bounds is not None:
+        if half <= wanted:
+            return float(found.n_reports)
+        unit, n = found.bounds.half_width, found.n_reports
+        slack = reports_with_slack(mechanism, n, half / unit, wanted / unit)
+        return min(slack, reports_needed(mechanism, tally, found.by_scores, wanted))
     if found.bounds is None or not found.bias_bound:
         ratio = half / wanted
         return found.n_reports * ratio * ratio  # infinite for the smallest targets

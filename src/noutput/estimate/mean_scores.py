@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["MeanScores", "decoded_scores", "half_width", "reports_for", "scores_for"]
+__all__ = ["MeanScores", "can_gain", "decoded_scores", "half_width", "reports_for", "scores_for"]
 
 _LEVEL = 0.95  # of the intervals whose widths are compared
 _LARGEST_BIAS = 1.0 / 24.0  # beyond it, scores gain by shrinking everything to the middle
@@ -154,6 +154,19 @@ def scores_for(mechanism: TableMechanism, n_reports: int) -> MeanScores:
     widths = _rough_widths(best.noise / n, best.bias_bound)
     limits = _SHORTER * _rough_widths(decoded.noise / n, 0.0)
     return best if np.all(widths <= limits) else decoded
+
+
+def can_gain(mechanism: TableMechanism) -> bool:
+    """Say whether reports of a table tell more about the mean than their decoded values do.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> tables = [no.design(1.0, 64, objective=each) for each in ("distribution", "worst")]
+    >>> [can_gain(each.mechanism) for each in tables]
+    [True, False]
+    """
+    return bool(_candidates(mechanism).scores)
 
 
 def half_width(standard_error: float, bias_bound: float, level: float) -> float:

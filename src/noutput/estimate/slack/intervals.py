@@ -160,12 +160,12 @@ class Slack:
         named: Sequence[float] = (),
     ) -> None:
         self.places = Places(channel, named)
-        self._fit = BestFit(self.places.program, shares, reports)
+        self.fit = BestFit(self.places.program, shares, reports)
         self._thresholds = thresholds(level)
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
-        return largest(self._fit, goals, self._thresholds)
+        return largest(self.fit, goals, self._thresholds)
 
     def at_level(self, level: float) -> Slack:
         """Return ends at another level, of the same fit."""
@@ -180,4 +180,4 @@ class Slack:
     @property
     def center(self) -> float:
         """The mean of the best fit."""
-        return float(self._fit.mixture @ self.places.x)
+        return float(self.fit.mixture @ self.places.x)

@@ -1,0 +1,362 @@
+r"""Assumptions about the people's numbers that make intervals narrower, each with a name.
+
+Notes
+-----
+Every assumption is about a density that is constant inside of 128 equal cells of the bounds, and
+makes a set of such densities that is convex, so that its best fit and the ends of intervals are
+those of the same kind of program as without one (`noutput.estimate.slack.program`). The masses
+:math:`\nu_i` of the cells, whose widths are w, take the place of the masses of single numbers:
+
+- *Density at most c*: :math:`\nu_i + s_i = c\,w`, with slacks :math:`s_i \ge 0`.
+- *Variation at most c*: :math:`\nu_i - \nu_{i-1} = p_i - n_i`, also from 0 before the first cell
+  and to 0 after the last, and :math:`\sum_i (p_i + n_i) + s = c\,w`. Averages over cells never
+  vary more than the density itself.
+- *Unimodal with the mode m*: mixtures of uniform distributions from some edge up to m, and from m
+  up to some edge. If the mode is not known, the interval covers those of all modes that fit.
+
+An interval is one for all populations of the assumption, so it is wrong if none of them is the
+people's. Where the best of them fits the reports so much worse than the best population without an
+assumption that chance hardly explains it, there is no interval but an error: the reports
+contradict the assumption. Where it does not, that is no proof of it.
+
+References
+----------
+Groeneboom and Jongbloed (2014), *Nonparametric estimation under shape constraints*,
+10.1017/CBO9781139020893.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy.stats import chi2
+
+from noutput import _checks
+from noutput._numbers import show
+from noutput.errors import InvalidArgumentError
+from noutput.estimate.counts import transition_matrix
+from noutput.estimate.slack.intervals import Slack
+from noutput.estimate.slack.path import largest
+from noutput.estimate.slack.places import Places
+from noutput.estimate.slack.program import BestFit, Program
+from noutput.estimate.slack.threshold import FACTOR, thresholds
+from noutput.interval import scale_to_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from noutput.estimate.counts import Array, Channel
+    from noutput.interval import Interval
+
+__all__ = [
+    "SMOOTH",
+    "Assumed",
+    "Assumption",
+    "DensityAtMost",
+    "Unimodal",
+    "VariationAtMost",
+    "as_assumption",
+]
+
+CELLS = 128
+_CUTS = 2 * CELLS  # at which quantiles are looked for
+_BESIDE = 1e-9  # beside a number, so that shares jump there
+_CHANCE = 1e-3  # of an error where the assumption is right
+_LOST = 2  # atoms that the fit of another mode may have lost
+
+
+def _at_least(name: str, value: float, least: float) -> float:
+    number = _checks.finite(name, value)
+    if number < least:
+        raise InvalidArgumentError(name, f"be at least {show(least)}", value)
+    return number
+
+
+@dataclass(frozen=True)
+class DensityAtMost:
+    """The assumption that no number is far more frequent than others.
+
+    Parameters
+    ----------
+    times : float
+        The largest density, as a multiple of the even density over the bounds; at least 1.
+
+    Examples
+    --------
+    >>> print(DensityAtMost(4))
+    a density of at most 4 times the even one
+    """
+
+    times: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", _at_least("times", self.times, 1.0))
+
+    def __str__(self) -> str:
+        return f"a density of at most {show(self.times)} times the even one"
+
+    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+        """Return the program: masses of the cells, and what is left of their limits."""
+        size = len(rows)
+        eye = np.eye(size)
+        sums = np.vstack([np.repeat([1.0, 0.0], size)[None, :], np.hstack([eye, eye])])
+        totals = np.append(1.0, np.full(size, self.times / size))
+        return [_Part.of(rows, sums, totals, most=self.times)]
+
+
+@dataclass(frozen=True)
+class VariationAtMost:
+    """The assumption that the density does not go up and down much.
+
+    Parameters
+    ----------
+    times : float
+        The total variation of the density, as a multiple of the even density over the bounds: all
+        ups and downs together, with those from 0 at the lower and to 0 at the upper bound. A density
+        with a single peak has twice the height of the peak; at least 2.
+
+    Examples
+    --------
+    >>> print(VariationAtMost(10))
+    a density that goes up and down by at most 10 times the even one in all
+    """
+
+    times: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", _at_least("times", self.times, 2.0))
+
+    def __str__(self) -> str:
+        return f"a density that goes up and down by at most {show(self.times)} times the even one in all"
+
+    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+        """Return the program: masses of the cells, ups, downs, and what is left of their limit."""
+        size = len(rows)
+        steps = np.eye(size + 1, size) - np.eye(size + 1, size, -1)
+        up = np.eye(size + 1)
+        none = np.zeros((size + 1, 1))
+        sums = np.zeros((size + 3, 3 * size + 3))
+        sums[0, :size] = 1.0
+        sums[1:-1] = np.hstack([steps, -up, up, none])
+        sums[-1, size:] = 1.0
+        totals = np.zeros(size + 3)
+        totals[0], totals[-1] = 1.0, self.times / size
+        return [_Part.of(rows, sums, totals, most=1.0 + self.times / size)]
+
+
+@dataclass(frozen=True)
+class Unimodal:
+    """The assumption that the density has one peak: it never rises after it has fallen.
+
+    Parameters
+    ----------
+    mode : float or pair of floats, optional
+        Where the peak is, or between which numbers, in the units of the bounds. By default it may
+        be anywhere.
+
+    Examples
+    --------
+    >>> print(Unimodal()), print(Unimodal(30)), print(Unimodal((20, 40)))
+    a density with one peak
+    a density with one peak, at 30
+    a density with one peak, between 20 and 40
+    (None, None, None)
+    """
+
+    mode: float | tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode is None:
+            return
+        given = np.atleast_1d(_checks.numbers("mode", "be a number or a pair of them", self.mode))
+        ends = [_checks.finite("mode", float(each)) for each in given.ravel()]
+        if len(ends) not in (1, 2) or ends[0] > ends[-1]:
+            raise InvalidArgumentError(
+                "mode", "be a number or a pair in increasing order", self.mode
+            )
+        object.__setattr__(self, "mode", ends[0] if len(ends) == 1 else (ends[0], ends[1]))
+
+    def __str__(self) -> str:
+        if self.mode is None:
+            return "a density with one peak"
+        if isinstance(self.mode, tuple):
+            return f"a density with one peak, between {show(self.mode[0])} and {show(self.mode[1])}"
+        return f"a density with one peak, at {show(self.mode)}"
+
+    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:
+        """Return one program per edge of the cells at which the mode can be."""
+        sums = np.vstack([np.zeros(rows.shape[1]), np.cumsum(rows, axis=0)])
+        return [_with_mode(sums, int(edge)) for edge in self._edges(len(rows), bounds)]
+
+    def _edges(self, size: int, bounds: Interval) -> NDArray[np.intp]:
+        if self.mode is None:
+            return np.arange(size + 1)
+        ends = np.atleast_1d(np.asarray(self.mode, np.float64))
+        if not np.all((ends >= bounds.lower) & (ends <= bounds.upper)):
+            rule = f"lie within the bounds, {show(bounds.lower)} to {show(bounds.upper)}"
+            raise InvalidArgumentError("mode", rule, self.mode)
+        places = (scale_to_unit(ends, bounds) + 1.0) / 2.0 * size
+        # both edges of a cell that holds the mode: either side of it may belong to the peak
+        return np.arange(int(np.floor(places[0])), int(np.ceil(places[-1])) + 1)
+
+
+Assumption: TypeAlias = DensityAtMost | VariationAtMost | Unimodal
+
+SMOOTH = VariationAtMost(10.0)
+"""What "smooth" stands for."""
+
+
+def as_assumption(assume: object) -> Assumption | None:
+    """Return an assumption, or what a word stands for.
+
+    Examples
+    --------
+    >>> as_assumption("smooth")
+    VariationAtMost(times=10.0)
+    """
+    if assume is None or isinstance(assume, Assumption):
+        return assume
+    if isinstance(assume, str) and assume == "smooth":
+        return SMOOTH
+    rule = 'be Unimodal, DensityAtMost or VariationAtMost, "smooth", or None'
+    raise InvalidArgumentError("assume", rule, assume)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A program, and how its atoms spread over the cells, of shape (atoms, cells)."""
+
+    program: Program
+    spread: Array
+
+    @classmethod
+    def of(cls, rows: Array, sums: Array, totals: Array, most: float) -> _Part:
+        """Return a program of single cells, and of others that have no mass."""
+        others = sums.shape[1] - len(rows)
+        filled = np.vstack([rows, np.zeros((others, rows.shape[1]))])
+        spread = np.eye(sums.shape[1], len(rows))
+        return cls(Program(filled, sums, totals, most), spread)
+
+
+def _with_mode(sums: Array, mode: int) -> _Part:
+    """Return mixtures of uniform distributions up to a mode, and from there."""
+    size = len(sums) - 1
+    others = np.delete(np.arange(size + 1), mode)
+    starts, ends = np.minimum(others, mode), np.maximum(others, mode)
+    widths = (ends - starts)[:, None]
+    cells = np.arange(size)
+    spread = ((cells >= starts[:, None]) & (cells < ends[:, None])) / widths
+    return _Part(Program((sums[ends] - sums[starts]) / widths), spread)
+
+
+class _Cuts(Places):
+    """Places with jumps at named numbers and at the edges of the cells."""
+
+    def __init__(self, channel: Channel, named: Sequence[float]) -> None:
+        self.edges: Array = np.linspace(-1.0, 1.0, _CUTS + 1)
+        jumps = np.unique(np.concatenate([self.edges, named]))
+        beside = np.concatenate([jumps, jumps - _BESIDE, jumps + _BESIDE])
+        super().__init__(channel, np.clip(beside, -1.0, 1.0).tolist())
+
+    @cached_property
+    def cuts(self) -> NDArray[np.intp]:
+        """The edges at which shares of the numbers below are worth asking for."""
+        return np.searchsorted(self.x, self.edges[1:-1]).astype(np.intp)
+
+    @cached_property
+    def averages(self) -> Array:
+        """What turns values at the places, linear between them, into averages over the cells."""
+        widths = np.diff(self.x)
+        middles = (self.x[1:] + self.x[:-1]) / 2.0
+        cells = np.minimum(((middles + 1.0) / 2.0 * CELLS).astype(np.intp), CELLS - 1)
+        result = np.zeros((len(self.x), CELLS))
+        order = np.arange(len(widths))
+        for side in (order, order + 1):
+            np.add.at(result, (side, cells), widths / 4.0 * CELLS)
+        return result
+
+
+class Assumed:
+    """Ends over all populations of an assumption whose misfit is below a threshold.
+
+    Parameters
+    ----------
+    channel, shares, reports, level, named
+        As in `noutput.estimate.slack.intervals.Slack`.
+    assumption : Assumption
+    bounds : Interval
+        The units of what the assumption names.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the reports contradict the assumption.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        shares: Array,
+        reports: float,
+        level: float,
+        named: Sequence[float],
+        assumption: Assumption,
+        bounds: Interval,
+    ) -> None:
+        self.places: Places = _Cuts(channel, named)
+        self._thresholds = thresholds(level)
+        rows = transition_matrix(channel, CELLS)
+        rows = rows / rows.sum(axis=1, keepdims=True)
+        parts = assumption.programs(rows, bounds)
+        free = Slack(channel, shares, reports, level).fit
+        fits = [(BestFit(part.program, shares, reports), part.spread) for part in parts]
+        self._least = min(fit.least for fit, _ in fits)
+        far = self._least + float(self._thresholds[_LOST])
+        self._fits = [each for each in fits if each[0].least <= far]
+        _check_fit(assumption, self._least - free.least, int(free.inside.sum()))
+
+    def upper(self, goals: Array) -> Array:
+        """Return upper ends of statistics: the largest of all modes."""
+        assert isinstance(self.places, _Cuts)
+        cells = goals @ self.places.averages
+        ends = [self._largest(fit, cells @ spread.T) for fit, spread in self._fits]
+        result: Array = np.max(ends, axis=0)
+        return result
+
+    def _largest(self, fit: BestFit, goals: Array) -> Array:
+        limits = np.maximum(self._thresholds - (fit.least - self._least), 0.0)
+        return largest(fit, goals, limits)
+
+    def at_level(self, level: float) -> Assumed:
+        """Return ends at another level, of the same fit."""
+        result = copy(self)
+        result._thresholds = thresholds(level)  # noqa: SLF001 (another of the same kind)
+        return result
+
+    def shared(self, parts: int) -> Assumed:  # noqa: ARG002 (what is asked for is one statistic)
+        """Return this: the misfit of one population is compared, whatever is asked of it."""
+        return self
+
+    @property
+    def center(self) -> float:
+        """The mean of the best fit."""
+        fit, spread = min(self._fits, key=lambda each: each[0].least)
+        middles = (np.arange(CELLS) + 0.5) * 2.0 / CELLS - 1.0
+        return float(fit.mixture @ spread @ middles)
+
+
+def _check_fit(assumption: Assumption, excess: float, atoms: int) -> None:
+    """Refuse an assumption under which no population fits nearly as well as without."""
+    limit = FACTOR * float(chi2.ppf(1.0 - _CHANCE, max(atoms - 1, 1)))
+    if excess > limit:
+        rule = (
+            f"be something that the reports do not contradict: {assumption} fits them worse than "
+            f"chance explains (misfit larger by {show(excess)}, where {show(limit)} is possible)"
+        )
+        raise InvalidArgumentError("assume", rule, repr(assumption))
