@@ -12,7 +12,8 @@ mean x and variance :math:`\mathrm{Var}[Y|x]`. If people's numbers have a densit
 Both parts are exact for a table and a histogram, so the standard error of a plan is a formula, not
 a simulation. It is what `noutput.estimate_mean` will find for numbers distributed as assumed. For
 other scores, :math:`\sigma^2` is the variance of their expectation at x, and their largest bias is
-part of the half widths.
+part of the half widths. Where the mean's interval will be a slack interval, half its width is
+simulated, and the standard errors are still those of scores.
 
 Over all distributions with mean :math:`\mu` the sum of the two is at most
 :math:`\hat s(\mu) - \mu^2`, where :math:`\hat s` is the least concave function above the second
@@ -36,8 +37,9 @@ from noutput import _checks
 from noutput._numbers import round_bins
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.mean_scores import half_width, reports_for, scores_for
+from noutput.estimate.mean_slack import is_shorter
 from noutput.mechanisms.moments import mean_square
-from noutput.planner.forecast import Widths, interval_widths, wasserstein_error
+from noutput.planner.forecast import Widths, interval_widths, mean_half_width, wasserstein_error
 from noutput.planner.shapes import SHAPES, Shape, shape_of
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ SCORE = half_width(1.0, 0.0, LEVEL)
 EVEN = np.ones(1)
 """The prior of people who are spread evenly."""
 MOST_PEOPLE = 10**15
+_STEPS = 12
+_CLOSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +127,15 @@ class Plan:
     @property
     def half_width(self) -> float:
         """Half the width of the 95% interval for the mean, at most that of the bounds."""
-        return min(half_width(self.standard_error, self.bias_bound, LEVEL), self.bounds.half_width)
+        expected = expected_half_width(self.mechanism, self.people, self.prior)
+        return min(expected, 1.0) * self.bounds.half_width
 
     @property
     def worst_half_width(self) -> float:
         """The same for numbers distributed as unfavorably as possible."""
-        half = half_width(self.worst_standard_error, self.bias_bound, LEVEL)
-        return min(half, self.bounds.half_width)
+        bias = scores_for(self.mechanism, self.people).bias_bound * self.bounds.half_width
+        half = half_width(self.worst_standard_error, bias, LEVEL)
+        return min(max(half, self.half_width), self.bounds.half_width)
 
     @property
     def mean_method(self) -> str:
@@ -138,9 +144,11 @@ class Plan:
         Examples
         --------
         >>> import noutput as no
-        >>> no.plan(epsilon=1, people=2_000, objective="distribution").mean_method
-        'nearly unbiased'
+        >>> no.plan(epsilon=1, people=20_000).mean_method
+        'unbiased'
         """
+        if is_shorter(self.mechanism, self.people):
+            return "slack"
         return "nearly unbiased" if self.bias_bound else "unbiased"
 
     @property
@@ -221,6 +229,8 @@ def expected_half_width(
     mechanism: TableMechanism, people: int, prior: NDArray[np.float64]
 ) -> float:
     """Return half the width of the mean's 95% interval, in units of half the bounds' width."""
+    if is_shorter(mechanism, people):
+        return mean_half_width(mechanism, people, shape_of(prior))
     scores = scores_for(mechanism, people)
     return half_width(math.sqrt(scores.expected(prior)[0] / people), scores.bias_bound, LEVEL)
 
@@ -234,7 +244,15 @@ def people_for(
     if not count <= MOST_PEOPLE:
         rule = f"be reachable with {MOST_PEOPLE:.0e} people"
         raise InvalidArgumentError("error", rule, error)
-    return max(2, math.ceil(count * (1.0 - 1e-12)))  # not one more for a rounding error
+    found = max(2, math.ceil(count * (1.0 - 1e-12)))  # not one more for a rounding error
+    for _ in range(_STEPS):  # slack intervals have no formula, but shrink about as others do
+        if not is_shorter(mechanism, found):
+            break
+        ratio = expected_half_width(mechanism, found, prior) / wanted
+        if 1.0 - _CLOSE < ratio <= 1.0:
+            break
+        found = math.ceil(found * (ratio * (1.0 + _CLOSE / 2.0)) ** 2)
+    return found
 
 
 def histogram_variance(weights: NDArray[np.float64]) -> float:
@@ -264,6 +282,6 @@ def expect(
         respondents_error=math.sqrt(noise) * unit,
         shapes=tuple(shapes.items()),
         mechanism=mechanism,
-        bias_bound=scores.bias_bound * bounds.half_width,
+        bias_bound=0.0 if is_shorter(mechanism, people) else scores.bias_bound * bounds.half_width,
         prior=weights,
     )

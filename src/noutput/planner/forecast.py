@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
     from noutput.planner.shapes import Shape
 
-__all__ = ["Widths", "interval_widths", "wasserstein_error"]
+__all__ = ["Widths", "interval_widths", "mean_half_width", "wasserstein_error"]
 
 _BINS = 64
 _POINTS = 1024  # at which distributions are compared
 _CAMPAIGNS = 12  # for errors
 _SHOWN = 2  # for widths
+_MEANS = 4  # for the mean's
 _SEED = 5
 _KEPT = 512
 _QUARTERS = np.linspace(-1.0, 1.0, 5)
@@ -69,6 +70,17 @@ def wasserstein_error(mechanism: TableMechanism, people: int, shape: Shape) -> f
     truth = shape.below(x)
     found = estimate_distribution(mechanism, tallies, _BINS)
     return 2.0 * float(np.mean([np.abs(each.cdf(x) - truth).mean() for each in found]))
+
+
+@lru_cache(maxsize=_KEPT)
+def mean_half_width(mechanism: TableMechanism, people: int, shape: Shape) -> float:
+    """Return half the average width of the mean's slack interval in simulated campaigns."""
+    widths = []
+    for counts in _drawn(mechanism, people, shape, _MEANS):
+        tally = Tally(mechanism.fingerprint, tuple(counts.tolist()))
+        low, high = Intervals(mechanism, tally, UNIT).mean()
+        widths.append(high - low)
+    return float(np.mean(widths)) / 2.0
 
 
 @lru_cache(maxsize=_KEPT)
