@@ -75,7 +75,8 @@ class Guaranteed:
             )[1]
             for score, weight in zip(scores, weights, strict=True)
         ]
-        return np.minimum(np.array(found), goals.max(axis=1))
+        result: Array = np.minimum(np.array(found), goals.max(axis=1))
+        return result
 
     def at_level(self, level: float) -> Guaranteed:
         """Return ends at another level."""

@@ -25,8 +25,6 @@ from noutput.estimate.slack.program import BestFit
 from noutput.estimate.slack.threshold import thresholds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from noutput.estimate.counts import Array, Channel
 
 __all__ = ["Bounds", "Slack", "Statistics"]
@@ -109,33 +107,29 @@ class Statistics:
 
     def quantiles(self, shares: Array) -> Bounds:
         """Return the ends for quantiles."""
-        x = np.append(self._places.x[self._places.cuts], 1.0)
-        low, high = np.full(len(shares), -1.0), np.full(len(shares), 1.0)
-        seen = self._search(shares)
-        for place, (least, most) in sorted(seen.items()):
-            low = np.where(most < shares, np.maximum(low, x[place]), low)
-            high = np.where(least >= shares, np.minimum(high, x[place]), high)
+        cuts = self._places.x[self._places.cuts]
+        goals = [statistics.below(self._places, x) for x in cuts]
+        most = self._crossing(np.array([goal.upper for goal in goals]), shares, 1.0)
+        least = self._crossing(-np.array([goal.lower for goal in goals]), shares, -1.0)
+        low = np.array([np.max(cuts[most < p], initial=-1.0) for p in shares])
+        high = np.array([np.min(cuts[least >= p], initial=1.0) for p in shares])
         return low, np.maximum(low, high)
 
-    def _search(self, shares: Array) -> dict[int, tuple[float, float]]:
-        """Return the ends of the CDF at some cuts: every few, and those around the quantiles."""
-        cuts = self._places.x[self._places.cuts]
-        seen: dict[int, tuple[float, float]] = {}
+    def _crossing(self, goals: Array, shares: Array, sign: float) -> Array:
+        """Return ends of the CDF at cuts, and NaN at those that do not matter for the shares.
 
-        def look(places: NDArray[np.intp]) -> None:
-            new = [int(place) for place in places if int(place) not in seen]
-            low, high = self.cdf(cuts[new])
-            seen.update(zip(new, zip(low.tolist(), high.tolist(), strict=True), strict=True))
-
-        coarse = np.arange(_COARSE - 1, len(cuts), _COARSE)
-        look(coarse)
-        least = np.array([seen[int(place)][0] for place in coarse])
-        most = np.array([seen[int(place)][1] for place in coarse])
-        # the cells of the coarse grid in which upper and lower ends pass a share
-        steps = [int(np.count_nonzero(ends < p)) for p in shares for ends in (least, most)]
-        fine = np.unique([s * _COARSE + k for s in steps for k in range(_COARSE)])
-        look(fine[fine < len(cuts)])
-        return seen
+        First every few cuts, then those in between where the ends pass a share.
+        """
+        result = np.full(len(goals), np.nan)
+        coarse = np.arange(_COARSE - 1, len(goals), _COARSE)
+        if coarse.size:
+            result[coarse] = sign * self._ends.upper(goals[coarse])
+        passed = np.array([np.count_nonzero(result[coarse] < p) for p in shares], np.intp)
+        between = np.unique(passed[:, None] * _COARSE + np.arange(_COARSE - 1))
+        fine = between[between < len(goals)]
+        if fine.size:
+            result[fine] = sign * self._ends.upper(goals[fine])
+        return result
 
 
 class Slack:

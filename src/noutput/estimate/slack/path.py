@@ -7,7 +7,7 @@ The largest :math:`g^T \mu` with a misfit of at most :math:`r^2` lies on the pat
 at the best fit and is linear between the values of :math:`\lambda` at which an atom joins or
 leaves the support. On a piece on which :math:`g^T \mu` grows with slope :math:`\sigma`, the misfit
 grows by :math:`\sigma (\lambda_1^2 - \lambda_0^2)`. All statistics go on together, each with its
-own set C of atoms that changed sides; a step solves :math:`T_{CC} z_C = -(q + \lambda p)_C`.
+own set C of atoms that changed sides: `noutput.estimate.slack.pieces`.
 
 The end that is returned does not depend on how well the path was followed. With
 :math:`u = (R \mu - y) / \lambda` and any :math:`\eta`, every possible mixture of a misfit of at
@@ -26,10 +26,11 @@ Stark (1992), "Inference in infinite-dimensional inverse problems: discretizatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from noutput.estimate.slack.pieces import Pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,14 +40,12 @@ if TYPE_CHECKING:
 
 __all__ = ["best_scores", "largest"]
 
-_ROUNDS = (
-    48  # of many paths; a path that is not there yet is broken off: its end is some percent wider
-)
-_MANY_ROUNDS = 200  # of few, and from fits that need all atoms
+_ROUNDS = 128  # of many paths; one that is not there yet is broken off: its end is wider
+_MANY_ROUNDS = 256  # of few, and from fits that need all atoms
 _FEW = 8
-_FALLING = -1e-12
+_NEAR = 0.85  # of a threshold: ends that are proven there are wider by 0.4% at most
 _LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
-_AT_ONCE = 128  # statistics that go on together
+_AT_ONCE = 32  # statistics that go on together
 
 
 def largest(fit: BestFit, goals: Array, thresholds: Array) -> Array:
@@ -86,107 +85,78 @@ def best_scores(fit: BestFit, goals: Array, threshold: float) -> Array:
     return np.concatenate(parts) * fit.weights
 
 
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """Where the mixtures of some statistics go: v or z as functions of lambda."""
-
-    at: Array  # what is not negative: masses inside of the support, slopes outside
-    slope: Array
-    inside: NDArray[np.bool_]
-    next: Array
-    which: NDArray[np.intp]
-
-
 class _Path:
+    """The paths of some statistics, and the ends that they have proven."""
+
     def __init__(self, fit: BestFit, goals: Array, thresholds: Array) -> None:
         self._fit = fit
         self._goals = goals
         self._thresholds = thresholds
-        self._directions = fit.directions(goals)
-        count = len(goals)
-        self._lambda = np.zeros(count)
-        self._excess = np.zeros(count)  # of the misfit over the least one
-        self._changed = np.zeros(goals.shape, np.bool_)
         self._useful = fit.program.useful(goals)
         self.ends = self._farthest()  # where no threshold stops a path
-        self.scores = np.zeros((count, len(fit.observed)))
-        self._columns = np.ascontiguousarray(fit.tableau.T)
+        self.scores = np.zeros((len(goals), len(fit.observed)))
 
     def follow(self, rounds: int) -> _Path:
         """Follow all statistics to their thresholds."""
-        active = np.arange(len(self._goals))
+        paths = Pieces(self._fit, self._fit.directions(self._goals))
         for step in range(rounds):
-            if not active.size:
+            following, which = paths.limits(self._useful[paths.names])
+            done = self._arrive(paths, following, last=step == rounds - 1)
+            paths.keep(~done)
+            if not len(paths):
                 break
-            piece = self._piece(active)
-            there = self._arrive(active, piece, last=step == rounds - 1)
-            going = ~there
-            active = active[going]
-            self._lambda[active] = piece.next[going]
-            self._changed[active, piece.which[going]] ^= True
+            stuck = paths.exchange(which[~done])
+            if stuck.any():
+                self._break_off(paths, stuck)
+                paths.keep(~stuck)
         return self
 
-    def _piece(self, active: NDArray[np.intp]) -> _Piece:
-        """Return the next piece of some paths."""
-        changed = self._changed[active]
-        at = np.tile(self._fit.start, (len(active), 1))
-        slope = self._directions[active]
-        most = int(changed.sum(axis=1).max())
-        if most:
-            place = np.argsort(~changed, axis=1, kind="stable")[:, :most]
-            used = np.take_along_axis(changed, place, axis=1)
-            matrix = self._fit.tableau[place[:, :, None], place[:, None, :]]
-            matrix *= used[:, :, None] & used[:, None, :]
-            matrix[:, range(most), range(most)] += ~used
-            right = np.stack([self._fit.start[place], np.take_along_axis(slope, place, 1)], axis=2)
-            solved = np.linalg.solve(matrix, -right * used[:, :, None])
-            columns = self._columns[place]
-            for values, part in ((at, solved[:, :, 0]), (slope, solved[:, :, 1])):
-                values += np.matmul(part[:, None, :], columns)[:, 0]
-                rows, there = np.nonzero(used)
-                values[rows, place[rows, there]] = part[rows, there]
-        limits = np.full_like(at, np.inf)
-        possible = (slope < _FALLING) & self._useful[active]
-        np.divide(-at, slope, out=limits, where=possible)
-        limits = np.maximum(limits, self._lambda[active][:, None])
-        which = limits.argmin(axis=1)
-        following = limits[np.arange(len(active)), which]
-        return _Piece(at, slope, self._fit.inside != changed, following, which)
-
-    def _arrive(self, active: NDArray[np.intp], piece: _Piece, *, last: bool) -> NDArray[np.bool_]:
+    def _arrive(self, paths: Pieces, following: Array, *, last: bool) -> NDArray[np.bool_]:
         """Go to the ends of the pieces, or to the thresholds; say who is there."""
-        moving = np.where(piece.inside, piece.slope, 0.0)
-        growth = np.maximum((moving * self._goals[active]).sum(axis=1), 0.0)
-        limit = self._limits(piece.inside)
-        rest = np.maximum(limit - self._excess[active], 0.0)
-        endless = ~np.isfinite(piece.next)
-        before = self._lambda[active]
-        following = np.where(endless, before, piece.next)
+        moving = np.where(paths.inside, paths.slope, 0.0)
+        growth = np.maximum((moving * self._goals[paths.names]).sum(axis=1), 0.0)
+        limit = self._limits(paths)
+        rest = np.maximum(limit - paths.excess, 0.0)
+        endless = ~np.isfinite(following)
+        before = paths.at_lambda
+        following = np.where(endless, before, following)
         gain = growth * (following**2 - before**2)
         gain[endless] = np.where(growth[endless] > _LEVEL_GROUND, np.inf, 0.0)
         there = (gain >= rest) & (gain > 0.0)
         final = np.sqrt(before**2 + np.divide(rest, growth, out=np.zeros_like(rest), where=there))
+        near = ~there & (paths.excess + gain >= _NEAR * limit)
         if last:
-            final, there = np.where(there, final, following), final > 0.0
-        if there.any():
-            at = piece.at[there] + final[there, None] * piece.slope[there]
-            mixtures = np.where(piece.inside[there], at, 0.0)
-            which = active[there]
-            self._settle(which, mixtures, final[there], limit[there])
-        self._excess[active] += np.where(there | endless, 0.0, gain)
-        return there | endless
+            near = ~there & (following > 0.0)
+        final = np.where(near, following, final)
+        settled = (there | near) & (final > 0.0)
+        if settled.any():
+            self._settle(paths, settled, final[settled], limit[settled])
+        done: NDArray[np.bool_] = there | near | endless
+        paths.excess = paths.excess + np.where(done, 0.0, gain)
+        paths.at_lambda = following
+        return done
 
-    def _limits(self, inside: NDArray[np.bool_]) -> Array:
+    def _break_off(self, paths: Pieces, stuck: NDArray[np.bool_]) -> None:
+        """Settle paths that cannot go on, where they are."""
+        which = stuck & (paths.at_lambda > 0.0)
+        if which.any():
+            self._settle(paths, which, paths.at_lambda[which], self._limits(paths)[which])
+
+    def _limits(self, paths: Pieces) -> Array:
         """Return how large the excess of the misfit may be where the support is so."""
-        gone = (self._fit.inside & ~inside).sum(axis=1)
-        came = (~self._fit.inside & inside).sum(axis=1)
+        gone, came = paths.gone, paths.came
         lost = np.maximum(gone - came, 0) ** 2 / np.maximum(gone, 1)
         result: Array = np.interp(lost, np.arange(len(self._thresholds)), self._thresholds)
         return result
 
-    def _settle(self, which: NDArray[np.intp], mixtures: Array, final: Array, limit: Array) -> None:
+    def _settle(
+        self, paths: Pieces, settled: NDArray[np.bool_], final: Array, limit: Array
+    ) -> None:
         """Keep scores, and the ends that they prove, whatever the path was: weak duality."""
         fit = self._fit
+        which = paths.names[settled]
+        mixtures = paths.at[settled] + final[:, None] * paths.slope[settled]
+        mixtures = np.where(paths.inside[settled], mixtures, 0.0)
         scores = (mixtures @ fit.weighted.T - fit.observed) / final[:, None]
         rest = self._goals[which] - scores @ fit.weighted
         radius = np.sqrt(fit.least + limit)
@@ -209,7 +179,8 @@ class _Path:
             ]
         )
         uncovered = np.maximum((rest - prices @ sums).max(axis=1), 0.0)
-        return prices @ totals + uncovered * self._fit.program.most
+        covered: Array = prices @ totals + uncovered * self._fit.program.most
+        return covered
 
     def _farthest(self) -> Array:
         """Return what no statistic can exceed: its value at the best of all atoms with mass."""

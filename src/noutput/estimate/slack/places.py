@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ class Places:
         knots = np.asarray(channel.corners(), np.float64)
         parts = [
             np.linspace(a, b, int(np.ceil((b - a) / _WIDEST)) + 1)
-            for a, b in zip(knots, knots[1:], strict=False)
+            for a, b in pairwise(knots)
             if b - a > _WIDEST * 1.01
         ]
         self.x: Array = np.unique(np.concatenate([knots, [-1.0, 1.0], *parts, list(named)]))
@@ -88,7 +89,8 @@ class Places:
     def gaps(self) -> Array:
         """The wider of the gaps at either side of every place."""
         widths = np.diff(self.x)
-        return np.maximum(np.append(widths, 0.0), np.insert(widths, 0, 0.0))
+        result: Array = np.maximum(np.append(widths, 0.0), np.insert(widths, 0, 0.0))
+        return result
 
     @cached_property
     def starts_cell(self) -> NDArray[np.bool_]:

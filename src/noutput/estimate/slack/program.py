@@ -43,12 +43,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BestFit", "Program"]
 
-_RIDGE = 1e-3  # in units of the misfit: below a thousandth of what any threshold is
+_RIDGE = 1e-2  # in units of the misfit: below a hundredth of what any threshold is
 _SOFT = 1e-11  # of rules that no atom of the support takes part in
 _TOLERANCE = 1e-3  # how much the misfit of the best fit can be off
 _HEAVY = 1e3
 _ADDED = 0.5  # to every count before the first fit
 _STEPS = 1000
+_MOST_REPORTS = 2.0**30  # of more, only so many count: wider, and safe from rounding
+_ALIKE = 1e-7  # of misfits: what does not fit better by more is no progress
 _TINY = 1e-9
 
 
@@ -118,7 +120,7 @@ class BestFit:
 
     def __init__(self, program: Program, shares: Array, reports: float) -> None:
         self.program = program
-        sums, totals = program.rules
+        reports = min(reports, _MOST_REPORTS)
         outputs = len(shares)
         chances = (shares * reports + _ADDED) / (reports + _ADDED * outputs)
         start = _nearest(program, shares, chances, reports)
@@ -129,44 +131,49 @@ class BestFit:
         self.observed: Array = self.weights * shares  # y
         gram = self.weighted.T @ self.weighted
         gram[np.diag_indices(len(gram))] += _RIDGE
-        self._solve(gram, self.weighted.T @ self.observed, sums, totals, start)
-        residual = self.weighted @ self.mixture - self.observed
-        self.least = float(residual @ residual)
+        self._solve(gram, start)
+        self.least = self._misfit(self.mixture)
 
-    def _solve(self, gram: Array, right: Array, sums: Array, totals: Array, start: Array) -> None:
+    def _misfit(self, mixture: Array) -> float:
+        residual = self.weighted @ mixture - self.observed
+        return float(residual @ residual)
+
+    def _solve(self, gram: Array, start: Array) -> None:
         """Find the best mixture by steps that never make it worse (Lawson and Hanson)."""
-        mixture = start
+        sums, totals = self.program.rules
+        right = self.weighted.T @ self.observed
+        self.mixture: Array = start
+        lowest = np.inf
         support = np.flatnonzero(start > _TINY)
         for _ in range(_STEPS):
-            self.inside: NDArray[np.bool_] = np.zeros(len(gram), np.bool_)
-            self.inside[support] = True
             inverse = _inverse(gram, sums, support)
             size = len(support)
             found = inverse @ np.concatenate([right[support], totals])
             masses = found[:size]
-            if masses.min() < 0.0:
-                support, mixture = _shorten(support, mixture, masses)
+            if masses.min() < 0.0 and size > 1:
+                support, start = _shorten(support, start, masses)
                 continue
-            mixture = np.zeros(len(gram))
-            mixture[support] = masses
+            start = np.zeros(len(gram))
+            start[support] = masses
+            misfit = self._misfit(start)
+            if misfit > lowest - _ALIKE:
+                break
             slopes = gram[:, support] @ masses - right + found[size:] @ sums
-            wanting = np.where(self.inside | ~self.program.needed, 0.0, slopes)
+            lowest, self.mixture, kept = misfit, start, (support, inverse, slopes)
+            wanting = np.where(self.program.needed, slopes, 0.0)
+            wanting[support] = 0.0
             if wanting.min() >= -_TOLERANCE:
                 break
             support = np.sort(np.append(support, wanting.argmin()))
-        self.mixture: Array = mixture
-        self._tabulate(gram, sums, support, inverse, masses, slopes)
+        self._tabulate(gram, *kept)
 
     def _tabulate(
-        self,
-        gram: Array,
-        sums: Array,
-        support: NDArray[np.intp],
-        inverse: Array,
-        masses: Array,
-        slopes: Array,
+        self, gram: Array, support: NDArray[np.intp], inverse: Array, slopes: Array
     ) -> None:
+        sums, _ = self.program.rules
         size = len(support)
+        self.inside: NDArray[np.bool_] = np.zeros(len(gram), np.bool_)
+        self.inside[support] = True
         outside = np.flatnonzero(~self.inside)
         borders = np.vstack([gram[np.ix_(support, outside)], sums[:, outside]])
         effect = inverse @ borders
@@ -177,7 +184,7 @@ class BestFit:
         tableau[np.ix_(outside, outside)] = gram[np.ix_(outside, outside)] - borders.T @ effect
         self.tableau: Array = tableau
         self.start: Array = np.zeros(len(gram))
-        self.start[support] = masses
+        self.start[support] = self.mixture[support]
         self.start[outside] = np.maximum(slopes[outside], 0.0)
         self._support, self._outside = support, outside
         self._inverse, self._effect = inverse[:size, :size], effect[:size]
@@ -211,8 +218,7 @@ def _inverse(gram: Array, sums: Array, support: NDArray[np.intp]) -> Array:
     matrix[size:, :size] = sums[:, support]
     matrix[:size, size:] = sums[:, support].T
     matrix[size:, size:] = -_SOFT * np.eye(rules)
-    result: Array = np.linalg.inv(matrix)
-    return result
+    return np.asarray(np.linalg.inv(matrix), np.float64)
 
 
 def _shorten(

@@ -50,6 +50,6 @@ def thresholds(level: float) -> Array:
     [4.8, 7.49, 9.77]
     """
     lost = np.arange(_MOST_LOST + 1)
-    result: Array = FACTOR * chi2.ppf(level, 1 + lost)
+    result = np.asarray(FACTOR * chi2.ppf(level, 1 + lost), np.float64)
     result.flags.writeable = False
     return result

@@ -1,0 +1,177 @@
+r"""Pieces of parametric paths: where the mixtures of many statistics go, one exchange at a time.
+
+Notes
+-----
+With the tableau of `noutput.estimate.slack.program`, :math:`v = q + \lambda p + T z`. The atoms of
+a set C have changed sides: their v is 0 and their z is not. As a function of :math:`\lambda`,
+
+.. math:: z_C = -T_{CC}^{-1} (q + \lambda p)_C, \qquad
+          v_N = (q + \lambda p)_N + T_{NC} z_C .
+
+When another atom c joins C, or one of C returns, all of these move along one column of the
+exchanged tableau: :math:`-T_{CC}^{-1} T_{Cc}` inside of C and :math:`T_{Nc} - T_{NC} T_{CC}^{-1}
+T_{Cc}` outside, or a column of the inverse for one that returns. The inverse gets a rank-one
+update, so an exchange costs :math:`O(K^2)` for each statistic. T is symmetric up to the signs of
+atoms inside and outside of the first support, and so is the inverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noutput.estimate.counts import Array
+    from noutput.estimate.slack.program import BestFit
+
+__all__ = ["Pieces"]
+
+_FALLING = -1e-12
+_SINGULAR = 1e-14  # relative to the tableau's own
+_MORE_ROOM = 16
+
+
+class Pieces:
+    """The current pieces of the paths that go on.
+
+    Parameters
+    ----------
+    fit : BestFit
+    directions : array of shape (B, K)
+        How v moves with lambda, for every statistic.
+
+    Attributes
+    ----------
+    names : array of shape (b,)
+        Which of the statistics go on.
+    at, slope : array of shape (b, K)
+        What is not negative, masses inside of the support and slopes outside: at + lambda slope.
+    inside : array of bool of shape (b, K)
+    at_lambda, excess : array of shape (b,)
+        Where the pieces start, and by how much the misfit exceeds the least one there.
+    gone, came : array of shape (b,)
+        How many atoms have left the first support, and how many have joined.
+    """
+
+    def __init__(self, fit: BestFit, directions: Array) -> None:
+        count = len(directions)
+        self._tableau = fit.tableau
+        self._transposed = np.ascontiguousarray(fit.tableau.T)
+        self._first = fit.inside
+        self._signs = np.where(fit.inside, -1.0, 1.0)
+        self.names = np.arange(count)
+        self.at: Array = np.tile(fit.start, (count, 1))
+        self.slope: Array = directions.copy()
+        self.inside: NDArray[np.bool_] = np.tile(fit.inside, (count, 1))
+        self.at_lambda: Array = np.zeros(count)
+        self.excess: Array = np.zeros(count)
+        self.gone = np.zeros(count, np.intp)
+        self.came = np.zeros(count, np.intp)
+        # C in the order of joining; a place of somebody who returned stays empty
+        self._members = np.zeros((count, 0), np.intp)
+        self._taken: NDArray[np.bool_] = np.zeros((count, 0), np.bool_)
+        self._room: Array = np.zeros((count, 0, 0))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def keep(self, which: NDArray[np.bool_]) -> None:
+        """Leave out the others."""
+        if which.all():
+            return
+        for name in ("names", "at", "slope", "inside", "at_lambda", "excess", "gone", "came"):
+            setattr(self, name, getattr(self, name)[which])
+        self._members, self._taken = self._members[which], self._taken[which]
+        self._room = self._room[which]
+
+    def limits(self, useful: NDArray[np.bool_]) -> tuple[Array, NDArray[np.intp]]:
+        """Return the lambdas at which the pieces end, and the atoms that change sides there."""
+        ends = np.full_like(self.at, np.inf)
+        np.divide(-self.at, self.slope, out=ends, where=(self.slope < _FALLING) & useful)
+        ends = np.maximum(ends, self.at_lambda[:, None])
+        which = ends.argmin(axis=1)
+        return ends[np.arange(len(self)), which], which
+
+    def exchange(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Let one atom per path change sides; say for whom that is not possible."""
+        every = np.arange(len(self))
+        size = self._members.shape[1]
+        inverse = self._room[:, :size, :size]
+        returns = self.inside[every, which] != self._first[which]
+        slot = (self._taken & (self._members == which[:, None])).argmax(axis=1) if size else every
+        column = self._column(inverse, which, returns, slot)
+        moves = self._moves(column, which, returns)
+        pivots = moves[every, which]
+        stuck = ~(pivots > _SINGULAR * np.abs(self._tableau[which, which]))
+        pivots = np.where(stuck, 1.0, pivots)
+        for values in (self.at, self.slope):
+            steps = np.where(stuck, 0.0, -values[every, which] / pivots)
+            values += moves * steps[:, None]
+            values[every, which] = np.where(stuck, values[every, which], steps)
+        self._update(column, pivots, which, returns, slot)
+        turn = np.where(returns, -1, 1)
+        leaves = self._first[which]
+        self.gone = self.gone + np.where(leaves, turn, 0)
+        self.came = self.came + np.where(leaves, 0, turn)
+        self.inside[every, which] ^= True
+        return stuck
+
+    def _column(
+        self,
+        inverse: Array,
+        which: NDArray[np.intp],
+        returns: NDArray[np.bool_],
+        slot: NDArray[np.intp],
+    ) -> Array:
+        """Return how z of C moves with what changes sides, of shape (b, size)."""
+        if not inverse.shape[1]:
+            return np.zeros((len(self), 0))
+        entries = self._tableau[self._members, which[:, None]] * self._taken
+        joined = -np.matmul(inverse, entries[:, :, None])[:, :, 0]
+        returned = np.take_along_axis(inverse, slot[:, None, None], axis=2)[:, :, 0]
+        result: Array = np.where(returns[:, None], returned, joined)
+        return result
+
+    def _moves(self, column: Array, which: NDArray[np.intp], returns: NDArray[np.bool_]) -> Array:
+        """Return how everything moves with what changes sides, of shape (b, K)."""
+        spread = np.zeros_like(self.at)
+        rows, slots = np.nonzero(self._taken)
+        members = self._members[rows, slots]
+        spread[rows, members] = column[rows, slots]
+        result: Array = spread @ self._transposed
+        result += np.where(returns[:, None], 0.0, self._transposed[which])
+        result[rows, members] = column[rows, slots]
+        return result
+
+    def _update(
+        self,
+        column: Array,
+        pivots: Array,
+        which: NDArray[np.intp],
+        returns: NDArray[np.bool_],
+        slot: NDArray[np.intp],
+    ) -> None:
+        """Update the inverse, which gets one row and column more."""
+        every = np.arange(len(self))
+        size = column.shape[1]
+        if size == self._room.shape[1]:
+            room = np.zeros((len(self), size + _MORE_ROOM, size + _MORE_ROOM))
+            room[:, :size, :size] = self._room
+            self._room = room
+        signs = self._signs[which] * np.where(returns, -1.0, 1.0)
+        row = column * self._signs[self._members] * signs[:, None]
+        scaled = column / pivots[:, None]
+        self._room[:, :size, :size] += scaled[:, :, None] * row[:, None, :]
+        joins = np.where(returns, 0.0, 1.0)
+        self._room[:, :size, size] = scaled * joins[:, None]
+        self._room[:, size, :size] = row * (joins / pivots)[:, None]
+        self._room[:, size, size] = joins / pivots
+        if size:
+            self._room[every[returns], slot[returns], :] = 0.0
+            self._room[every[returns], :, slot[returns]] = 0.0
+            self._taken[every[returns], slot[returns]] = False
+        self._members = np.column_stack([self._members, which])
+        self._taken = np.column_stack([self._taken, ~returns])
