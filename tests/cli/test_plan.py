@@ -48,7 +48,8 @@ def test_a_plan_as_json_is_what_the_function_returns() -> None:
 def test_a_number_of_people_beyond_reach_is_a_dash() -> None:
     people = MOST_PEOPLE // 2
     done = CliRunner().invoke(
-        command, ["--epsilon", "8", "--people", str(people), "--objective", "worst"]
+        command,
+        ["--epsilon", "8", "--people", str(people), "--objective", "worst", "--prior", "1"],
     )
     assert done.exit_code == 0, done.output
     row = next(line for line in done.output.splitlines() if line.split()[:1] == ["0.25"])

@@ -244,7 +244,7 @@ def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title="The same people at other epsilons")
-    for heading in ("epsilon", "mean within", "at worst", "Wasserstein", "bits"):
+    for heading in ("epsilon", "mean within", "at worst", "Wasserstein\nup to", "bits"):
         table.add_column(heading, justify="right")
     table.add_column(f"people for {show(found.half_width, digits=3)}", justify="right")
     for other in others:
@@ -252,7 +252,7 @@ def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
             f"{other.epsilon:g}",
             show(other.half_width, digits=3),
             show(other.worst_half_width, digits=3),
-            _range(*other.wasserstein_range),
+            show(other.wasserstein_range[1]),
             str(other.bits),
             _people(other, found.half_width),
             style="bold" if other is found else None,

@@ -9,7 +9,7 @@ no wider than an even share: that of 4 bars within 12.5 points, of 10 bars withi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.intervals import Intervals
 
-__all__ = ["bar_edges", "told_apart"]
+__all__ = ["bar_edges", "bar_intervals", "told_apart"]
+
+Bars: TypeAlias = tuple["Array", "Array", "Array"]
 
 _ALWAYS = (2, 4)
 
@@ -40,24 +42,34 @@ def bar_edges(lower: float, upper: float, most: int) -> list[Array]:
     return [np.linspace(lower, upper, 1 + number) for number in sorted(numbers, reverse=True)]
 
 
-def told_apart(found: Intervals, steps: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Return edges and ends of the intervals of the most bars that can be told apart.
+def bar_intervals(found: Intervals, steps: Sequence[Array]) -> list[Bars]:
+    """Return edges, lower and upper ends of the intervals of several sets of bars.
 
     Parameters
     ----------
     found : Intervals
         All edges are named.
     steps : sequence of arrays
-        The edges of the bars to choose from, most first. The last are taken where none will do.
+        The edges.
     """
     starts = np.concatenate([edges[:-1] for edges in steps])
-    stops = np.concatenate([edges[1:] for edges in steps])
-    low, high = found.shares(starts, stops)
-    first = 0
-    for edges in steps:
-        count = len(edges) - 1
-        mine = slice(first, first + count)
-        if edges is steps[-1] or float(np.mean(high[mine] - low[mine])) <= 1.0 / count:
-            return edges, low[mine], high[mine]
-        first += count
-    raise AssertionError  # pragma: no cover (the last are taken)
+    low, high = found.shares(starts, np.concatenate([edges[1:] for edges in steps]))
+    ends = np.cumsum([len(edges) - 1 for edges in steps])[:-1]
+    return list(zip(steps, np.split(low, ends), np.split(high, ends), strict=True))
+
+
+def told_apart(sets: Sequence[Bars]) -> Bars:
+    """Return the first set of bars that can be told apart, or the last where none can.
+
+    Examples
+    --------
+    >>> wide = (np.array([0.0, 1.0, 2.0]), np.zeros(2), np.ones(2))
+    >>> narrow = (np.array([0.0, 1.0, 2.0]), np.full(2, 0.4), np.full(2, 0.6))
+    >>> told_apart([wide, narrow]) is narrow, told_apart([wide]) is wide
+    (True, True)
+    """
+    for bars in sets:
+        _, low, high = bars
+        if float(np.mean(high - low)) <= 1.0 / len(low):
+            return bars
+    return sets[-1]

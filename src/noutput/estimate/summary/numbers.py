@@ -17,7 +17,7 @@ from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
-from noutput.estimate.summary.bars import bar_edges, told_apart
+from noutput.estimate.summary.bars import bar_edges, bar_intervals, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
@@ -119,7 +119,8 @@ class Summary(Shown):
     @cached_property
     def coarse(self) -> Histogram:
         """Wide bins, as many as can be told apart: see `noutput.estimate.summary.bars`."""
-        edges, low, high = told_apart(self.intervals, _steps(self.distribution.bounds))
+        found = bar_intervals(self.intervals, _steps(self.distribution.bounds))
+        edges, low, high = told_apart(found)
         shares = np.diff(np.asarray(self.distribution.cdf(edges)))
         return _histogram(edges, shares, low, high)
 
