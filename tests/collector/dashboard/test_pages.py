@@ -55,7 +55,7 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     assert f"{found['mean']['value']:.1f}" in page.text.replace(",", "")
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
                  "No sign of forged reports", "the least that any", "reports",
-                 "but the average's assume a smooth distribution"):  # fmt: skip
+                 "95% intervals that hold whatever people answer", "No assumption"):  # fmt: skip
         assert text in page.text, text
     pattern = re.compile(r'id="history-data".*?json">(.*?)</script>', re.DOTALL)
     data = pattern.search(get(service, PAGE).text)
@@ -264,13 +264,26 @@ def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> No
         assert service.call("GET", f"{PAGE}/{export}").status_code == 200
 
 
-def test_every_number_has_bins_of_round_width(service: Service) -> None:
+def test_every_number_has_bars_of_round_width(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
-    fill(service, campaign, 300)
-    for name, step in (("minutes", "10 min"), ("rides", "0.5"), ("cost", "2.5 USD")):
+    fill(service, campaign, 3_000)
+    for name, step in (("minutes", "60 min"), ("rides", "5"), ("cost", "16.6667 USD")):
         page = read(get(service, f"{PAGE}?question={name}"))
         assert f"Share of people in steps of {step}." in page.text
+
+
+def test_reports_that_tell_nothing_get_words_and_no_bars(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    fill(service, campaign, 20)
+    page = read(get(service, PAGE))
+    assert "There is no picture yet" in page.text
+    assert "with a proof for every distribution and for so few reports" in page.text
+    assert "The picture as a table" not in page.text
+    picture = service.call("GET", f"{PAGE}/distribution.svg").text
+    assert "The reports cannot tell yet." in picture
+    assert "chart-band" not in picture
 
 
 def test_the_past_goes_forward_where_the_clock_did_not(service: Service, public: Campaign) -> None:

@@ -65,13 +65,14 @@ class CampaignList(_Model):
 class MeanModel(_Model):
     """The estimate of the mean.
 
-    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for.
+    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for, or
+    the middle of a slack interval: of the means of all distributions that fit the reports.
     """
 
     value: float
     standard_error: float
     interval: tuple[float, float]
-    method: Literal["unbiased", "nearly unbiased"]
+    method: Literal["unbiased", "nearly unbiased", "slack"]
     bias_bound: float = Field(ge=0)
 
 

@@ -84,8 +84,10 @@ class Summary(Shown):
     (1.0, 100, 0.2, '', '')
     >>> found.unknown_text
     'These reports cannot tell the lower quartile: it may be nearly anything.'
-    >>> found.notes[0] == f"Forged reports: {found.forged_text}", found.assumption_text in found.notes
-    (True, True)
+    >>> found.notes == [
+    ...     f"Forged reports: {found.forged_text}", found.unknown_text, found.assumption_text
+    ... ]
+    True
     >>> found.interval_kind, found.to_dict()["reports"]
     ('slack', 10000)
     """
@@ -290,8 +292,10 @@ class Summary(Shown):
             "upper": distribution.bounds.upper,
             "level": self.level,
             "intervals": {
-                "mean": "normal",
+                "mean": "slack" if mean.method == "slack" else "normal",
                 "others": self.interval_kind,
+                "kind": self.interval_kind,
+                "assume": self.assume,
                 "assumption": self.assumption_text,
             },
             "mean": {
