@@ -2,15 +2,18 @@ r"""Assumptions about the people's numbers that make intervals narrower, each wi
 
 Notes
 -----
-Every assumption is about a density that is constant inside of 128 equal cells of the bounds, and
-makes a set of such densities that is convex, so that its best fit and the ends of intervals are
-those of the same kind of program as without one (`noutput.estimate.slack.program`). The masses
+Every assumption is about a density that is constant inside of 128 equal cells of the bounds (64
+where its variation is limited). The set of such densities is convex, so that its best fit and the
+ends of intervals are those of the same kind of program as without an assumption
+(`noutput.estimate.slack.program`). The masses
 :math:`\nu_i` of the cells, whose widths are w, take the place of the masses of single numbers:
 
 - *Density at most c*: :math:`\nu_i + s_i = c\,w`, with slacks :math:`s_i \ge 0`.
-- *Variation at most c*: :math:`\nu_i - \nu_{i-1} = p_i - n_i`, also from 0 before the first cell
-  and to 0 after the last, and :math:`\sum_i (p_i + n_i) + s = c\,w`. Averages over cells never
-  vary more than the density itself.
+- *Variation at most c*: every density is a mixture of uniform distributions, one for each level
+  that it passes and each run of cells in which it exceeds this level. One over a run of width
+  :math:`w_r` varies by :math:`2 / w_r`, and the density by the sum over its runs. So with masses
+  :math:`m_r` of all runs, :math:`\sum_r 2 m_r / w_r + s = c`, where even is 1. There are 64 cells
+  here: 2,080 runs. Averages over cells never vary more than the density itself.
 - *Unimodal with the mode m*: mixtures of uniform distributions from some edge up to m, and from m
   up to some edge. If the mode is not known, the interval covers those of all modes that fit.
 
@@ -65,9 +68,11 @@ __all__ = [
 ]
 
 CELLS = 128
+_WIDE_CELLS = 64  # of runs of cells
 _CUTS = 2 * CELLS  # at which quantiles are looked for
 _BESIDE = 1e-9  # beside a number, so that shares jump there
 _CHANCE = 1e-3  # of an error where the assumption is right
+_SMALLEST = 0.05  # threshold of a mode that hardly fits
 _LOST = 2  # atoms that the fit of another mode may have lost
 
 
@@ -118,8 +123,8 @@ class VariationAtMost:
     ----------
     times : float
         The total variation of the density, as a multiple of the even density over the bounds: all
-        ups and downs together, with those from 0 at the lower and to 0 at the upper bound. A density
-        with a single peak has twice the height of the peak; at least 2.
+        ups and downs together, with those from 0 at the lower and to 0 at the upper bound. That
+        of a density with a single peak is twice the height of the peak. At least 2.
 
     Examples
     --------
@@ -133,21 +138,23 @@ class VariationAtMost:
         object.__setattr__(self, "times", _at_least("times", self.times, 2.0))
 
     def __str__(self) -> str:
-        return f"a density that goes up and down by at most {show(self.times)} times the even one in all"
+        times = show(self.times)
+        return f"a density that goes up and down by at most {times} times the even one in all"
 
     def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
-        """Return the program: masses of the cells, ups, downs, and what is left of their limit."""
-        size = len(rows)
-        steps = np.eye(size + 1, size) - np.eye(size + 1, size, -1)
-        up = np.eye(size + 1)
-        none = np.zeros((size + 1, 1))
-        sums = np.zeros((size + 3, 3 * size + 3))
-        sums[0, :size] = 1.0
-        sums[1:-1] = np.hstack([steps, -up, up, none])
-        sums[-1, size:] = 1.0
-        totals = np.zeros(size + 3)
-        totals[0], totals[-1] = 1.0, self.times / size
-        return [_Part.of(rows, sums, totals, most=1.0 + self.times / size)]
+        """Return the program: masses of all runs of cells, and what is left of their variation."""
+        size = _WIDE_CELLS
+        starts, ends = np.triu_indices(size + 1, 1)
+        scale = len(rows) // size
+        part = _runs(rows, starts * scale, ends * scale)
+        variation = 2.0 * size / (ends - starts) / self.times
+        sums = np.vstack([np.ones(len(starts)), variation])
+        sums = np.hstack([sums, [[0.0], [1.0]]])
+        none = np.zeros((1, rows.shape[1])), np.zeros((1, len(rows)))
+        atoms, spread = (
+            np.vstack(pair) for pair in zip((part.program.rows, part.spread), none, strict=True)
+        )
+        return [_Part(Program(atoms, sums, np.ones(2), most=2.0), spread)]
 
 
 @dataclass(frozen=True)
@@ -191,8 +198,11 @@ class Unimodal:
 
     def programs(self, rows: Array, bounds: Interval) -> list[_Part]:
         """Return one program per edge of the cells at which the mode can be."""
-        sums = np.vstack([np.zeros(rows.shape[1]), np.cumsum(rows, axis=0)])
-        return [_with_mode(sums, int(edge)) for edge in self._edges(len(rows), bounds)]
+        edges = np.arange(len(rows) + 1)
+        others = ((mode, np.delete(edges, mode)) for mode in self._edges(len(rows), bounds))
+        return [
+            _runs(rows, np.minimum(mode, ends), np.maximum(mode, ends)) for mode, ends in others
+        ]
 
     def _edges(self, size: int, bounds: Interval) -> NDArray[np.intp]:
         if self.mode is None:
@@ -244,13 +254,11 @@ class _Part:
         return cls(Program(filled, sums, totals, most), spread)
 
 
-def _with_mode(sums: Array, mode: int) -> _Part:
-    """Return mixtures of uniform distributions up to a mode, and from there."""
-    size = len(sums) - 1
-    others = np.delete(np.arange(size + 1), mode)
-    starts, ends = np.minimum(others, mode), np.maximum(others, mode)
+def _runs(rows: Array, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> _Part:
+    """Return mixtures of uniform distributions over runs of cells."""
+    sums = np.vstack([np.zeros(rows.shape[1]), np.cumsum(rows, axis=0)])
     widths = (ends - starts)[:, None]
-    cells = np.arange(size)
+    cells = np.arange(len(rows))
     spread = ((cells >= starts[:, None]) & (cells < ends[:, None])) / widths
     return _Part(Program((sums[ends] - sums[starts]) / widths), spread)
 
@@ -309,7 +317,9 @@ class Assumed:
         assumption: Assumption,
         bounds: Interval,
     ) -> None:
-        self.places: Places = _Cuts(channel, named)
+        cuts = _Cuts(channel, named)
+        self.places: Places = cuts
+        self._averages = cuts.averages
         self._thresholds = thresholds(level)
         rows = transition_matrix(channel, CELLS)
         rows = rows / rows.sum(axis=1, keepdims=True)
@@ -323,14 +333,13 @@ class Assumed:
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics: the largest of all modes."""
-        assert isinstance(self.places, _Cuts)
-        cells = goals @ self.places.averages
+        cells = goals @ self._averages
         ends = [self._largest(fit, cells @ spread.T) for fit, spread in self._fits]
         result: Array = np.max(ends, axis=0)
         return result
 
     def _largest(self, fit: BestFit, goals: Array) -> Array:
-        limits = np.maximum(self._thresholds - (fit.least - self._least), 0.0)
+        limits = np.maximum(self._thresholds - (fit.least - self._least), _SMALLEST)
         return largest(fit, goals, limits)
 
     def at_level(self, level: float) -> Assumed:

@@ -32,6 +32,7 @@ __all__ = ["Pieces"]
 _FALLING = -1e-12
 _SINGULAR = 1e-14  # relative to the tableau's own
 _MORE_ROOM = 16
+_MANY_ATOMS = 512
 
 
 class Pieces:
@@ -137,14 +138,27 @@ class Pieces:
 
     def _moves(self, column: Array, which: NDArray[np.intp], returns: NDArray[np.bool_]) -> Array:
         """Return how everything moves with what changes sides, of shape (b, K)."""
-        spread = np.zeros_like(self.at)
         rows, slots = np.nonzero(self._taken)
         members = self._members[rows, slots]
-        spread[rows, members] = column[rows, slots]
-        result: Array = spread @ self._transposed
+        result: Array = self._along(column, rows, slots, members)
         result += np.where(returns[:, None], 0.0, self._transposed[which])
         result[rows, members] = column[rows, slots]
         return result
+
+    def _along(
+        self,
+        column: Array,
+        rows: NDArray[np.intp],
+        slots: NDArray[np.intp],
+        members: NDArray[np.intp],
+    ) -> Array:
+        """Return the columns of the tableau, weighted: of C alone where there are many atoms."""
+        if len(self._transposed) > _MANY_ATOMS:
+            weights = np.where(self._taken, column, 0.0)
+            return np.matmul(weights[:, None, :], self._transposed[self._members])[:, 0]
+        spread = np.zeros_like(self.at)
+        spread[rows, members] = column[rows, slots]
+        return spread @ self._transposed
 
     def _update(
         self,
