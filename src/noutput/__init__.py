@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
     from noutput.estimate.mean import MeanEstimate, estimate_mean
+    from noutput.estimate.resolution import Resolution, resolution
+    from noutput.estimate.slack.assume import DensityAtMost, Unimodal, VariationAtMost
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
@@ -57,6 +59,7 @@ __all__ = [
     "AttributeMeans",
     "Audit",
     "Choice",
+    "DensityAtMost",
     "Design",
     "DesignError",
     "DistributionEstimate",
@@ -74,11 +77,14 @@ __all__ = [
     "PublishedPrivacy",
     "PublishedRounds",
     "Question",
+    "Resolution",
     "Scale",
     "Summary",
     "TableMechanism",
     "Tally",
+    "Unimodal",
     "VarianceEstimate",
+    "VariationAtMost",
     "YesNo",
     "audit",
     "choose_attributes",
@@ -98,6 +104,7 @@ __all__ = [
     "published_privacy",
     "published_rounds",
     "reports_needed",
+    "resolution",
     "summarize",
     "wasserstein",
 ]
@@ -144,6 +151,11 @@ _HOMES = {
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
+    "DensityAtMost": "noutput.estimate.slack.assume",
+    "Unimodal": "noutput.estimate.slack.assume",
+    "VariationAtMost": "noutput.estimate.slack.assume",
+    "Resolution": "noutput.estimate.resolution",
+    "resolution": "noutput.estimate.resolution",
     "audit": "noutput.estimate.audit",
     "choose_attributes": "noutput.estimate.attributes",
     "design": "noutput.designs.design",

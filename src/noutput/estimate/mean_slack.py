@@ -111,7 +111,8 @@ def reports_with_slack(
         if after * half / known <= wanted:
             slope = math.log(before / after)
             part = math.log(before * half / known / wanted) / slope if slope > 0.0 else 1.0
-            return reports * 2.0 ** (following - 1 - power + min(max(part, 0.0), 1.0))
+            doublings = following - 1 - power + min(max(part, 0.0), 1.0)
+            return reports * math.exp2(doublings)
         before = after
     return math.inf
 

@@ -13,6 +13,7 @@ from noutput.interval import UNIT, IntervalLike
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Channel
+    from noutput.estimate.intervals import AssumptionLike
     from noutput.estimate.methods import Tolerance
     from noutput.tally import Tally
 
@@ -59,13 +60,14 @@ class VarianceEstimate:
         level: float = 0.95,
         *,
         kind: str = "slack",
+        assume: AssumptionLike = None,
     ) -> tuple[float, float]:
         """Return an interval for the variance; see `DistributionEstimate.interval`.
 
         It holds for every population. The value is that of the estimated histogram, and can lie
         outside where people's numbers are not spread smoothly.
         """
-        return self.distribution.interval("variance", level=level, kind=kind)
+        return self.distribution.interval("variance", level=level, kind=kind, assume=assume)
 
 
 def estimate_variance(

@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_scores", "largest"]
 
-_ROUNDS = 128  # of many paths; one that is not there yet is broken off: its end is wider
-_MANY_ROUNDS = 256  # of few, and from fits that need all atoms
-_FEW = 8
+_ROUNDS = 400  # a path that is not there by then is broken off: its end is wider
 _NEAR = 0.85  # of a threshold: ends that are proven there are wider by 0.4% at most
 _LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
 _AT_ONCE = 32  # statistics that go on together
@@ -63,9 +61,8 @@ def largest(fit: BestFit, goals: Array, thresholds: Array) -> Array:
     -------
     array of shape (B,)
     """
-    rounds = _MANY_ROUNDS if len(goals) <= _FEW else _ROUNDS
     parts = [
-        _Path(fit, goals[start : start + _AT_ONCE], thresholds).follow(rounds).ends
+        _Path(fit, goals[start : start + _AT_ONCE], thresholds).follow(_ROUNDS).ends
         for start in range(0, len(goals), _AT_ONCE)
     ]
     return np.concatenate(parts) if parts else np.empty(0)
@@ -79,7 +76,7 @@ def best_scores(fit: BestFit, goals: Array, threshold: float) -> Array:
     """
     limit = np.array([threshold])
     parts = [
-        _Path(fit, goals[start : start + _AT_ONCE], limit).follow(_MANY_ROUNDS).scores
+        _Path(fit, goals[start : start + _AT_ONCE], limit).follow(_ROUNDS).scores
         for start in range(0, len(goals), _AT_ONCE)
     ]
     return np.concatenate(parts) * fit.weights

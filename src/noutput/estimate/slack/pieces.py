@@ -71,10 +71,10 @@ class Pieces:
         self.excess: Array = np.zeros(count)
         self.gone = np.zeros(count, np.intp)
         self.came = np.zeros(count, np.intp)
-        # C in the order of joining; a place of somebody who returned stays empty
+        # C in slots, some of which are empty: rows and columns of the inverse are 0 there
         self._members = np.zeros((count, 0), np.intp)
         self._taken: NDArray[np.bool_] = np.zeros((count, 0), np.bool_)
-        self._room: Array = np.zeros((count, 0, 0))
+        self._inverse: Array = np.zeros((count, 0, 0))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,7 +86,7 @@ class Pieces:
         for name in ("names", "at", "slope", "inside", "at_lambda", "excess", "gone", "came"):
             setattr(self, name, getattr(self, name)[which])
         self._members, self._taken = self._members[which], self._taken[which]
-        self._room = self._room[which]
+        self._inverse = self._inverse[which]
 
     def limits(self, useful: NDArray[np.bool_]) -> tuple[Array, NDArray[np.intp]]:
         """Return the lambdas at which the pieces end, and the atoms that change sides there."""
@@ -99,11 +99,10 @@ class Pieces:
     def exchange(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Let one atom per path change sides; say for whom that is not possible."""
         every = np.arange(len(self))
-        size = self._members.shape[1]
-        inverse = self._room[:, :size, :size]
+        self._make_room()
         returns = self.inside[every, which] != self._first[which]
-        slot = (self._taken & (self._members == which[:, None])).argmax(axis=1) if size else every
-        column = self._column(inverse, which, returns, slot)
+        slot = (self._taken & (self._members == which[:, None])).argmax(axis=1)
+        column = self._column(which, returns, slot)
         moves = self._moves(column, which, returns)
         pivots = moves[every, which]
         stuck = ~(pivots > _SINGULAR * np.abs(self._tableau[which, which]))
@@ -121,18 +120,12 @@ class Pieces:
         return stuck
 
     def _column(
-        self,
-        inverse: Array,
-        which: NDArray[np.intp],
-        returns: NDArray[np.bool_],
-        slot: NDArray[np.intp],
+        self, which: NDArray[np.intp], returns: NDArray[np.bool_], slot: NDArray[np.intp]
     ) -> Array:
-        """Return how z of C moves with what changes sides, of shape (b, size)."""
-        if not inverse.shape[1]:
-            return np.zeros((len(self), 0))
+        """Return how z of C moves with what changes sides, by slots."""
         entries = self._tableau[self._members, which[:, None]] * self._taken
-        joined = -np.matmul(inverse, entries[:, :, None])[:, :, 0]
-        returned = np.take_along_axis(inverse, slot[:, None, None], axis=2)[:, :, 0]
+        joined = -np.matmul(self._inverse, entries[:, :, None])[:, :, 0]
+        returned = self._inverse[np.arange(len(self)), :, slot]
         result: Array = np.where(returns[:, None], returned, joined)
         return result
 
@@ -155,7 +148,8 @@ class Pieces:
         """Return the columns of the tableau, weighted: of C alone where there are many atoms."""
         if len(self._transposed) > _MANY_ATOMS:
             weights = np.where(self._taken, column, 0.0)
-            return np.matmul(weights[:, None, :], self._transposed[self._members])[:, 0]
+            found: Array = np.matmul(weights[:, None, :], self._transposed[self._members])[:, 0]
+            return found
         spread = np.zeros_like(self.at)
         spread[rows, members] = column[rows, slots]
         return spread @ self._transposed
@@ -168,24 +162,27 @@ class Pieces:
         returns: NDArray[np.bool_],
         slot: NDArray[np.intp],
     ) -> None:
-        """Update the inverse, which gets one row and column more."""
-        every = np.arange(len(self))
-        size = column.shape[1]
-        if size == self._room.shape[1]:
-            room = np.zeros((len(self), size + _MORE_ROOM, size + _MORE_ROOM))
-            room[:, :size, :size] = self._room
-            self._room = room
+        """Update the inverses; who joins gets an empty slot."""
         signs = self._signs[which] * np.where(returns, -1.0, 1.0)
         row = column * self._signs[self._members] * signs[:, None]
         scaled = column / pivots[:, None]
-        self._room[:, :size, :size] += scaled[:, :, None] * row[:, None, :]
-        joins = np.where(returns, 0.0, 1.0)
-        self._room[:, :size, size] = scaled * joins[:, None]
-        self._room[:, size, :size] = row * (joins / pivots)[:, None]
-        self._room[:, size, size] = joins / pivots
-        if size:
-            self._room[every[returns], slot[returns], :] = 0.0
-            self._room[every[returns], :, slot[returns]] = 0.0
-            self._taken[every[returns], slot[returns]] = False
-        self._members = np.column_stack([self._members, which])
-        self._taken = np.column_stack([self._taken, ~returns])
+        self._inverse += scaled[:, :, None] * row[:, None, :]
+        slot = np.where(returns, slot, self._taken.argmin(axis=1))
+        every, joins = np.arange(len(self)), ~returns
+        self._inverse[every, :, slot] = scaled * joins[:, None]
+        self._inverse[every, slot, :] = row * (joins / pivots)[:, None]
+        self._inverse[every, slot, slot] = joins / pivots
+        self._members[every, slot] = which
+        self._taken[every, slot] = joins
+
+    def _make_room(self) -> None:
+        """Add empty slots, if somebody has none."""
+        if not self._taken.all(axis=1).any():
+            return
+        count, size = self._taken.shape
+        wider = ((0, 0), (0, _MORE_ROOM))
+        self._members = np.pad(self._members, wider)
+        self._taken = np.pad(self._taken, wider)
+        inverse = np.zeros((count, size + _MORE_ROOM, size + _MORE_ROOM))
+        inverse[:, :size, :size] = self._inverse
+        self._inverse = inverse
