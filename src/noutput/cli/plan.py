@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_WIDTH = 88
 _EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -191,6 +193,8 @@ def _forecast(
 
 
 def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None:
+    from noutput import resolution
+
     bounds = found.bounds
     assumed = "spread evenly" if prior is None else "distributed as the prior"
     errors = f"standard error {show(found.standard_error, digits=3)}"
@@ -205,9 +209,16 @@ def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None
         f"               if values are {assumed}; "
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
         f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
+        f"{_wrapped('Table', str(resolution(found.mechanism, bounds, reports=found.people)))}\n"
         "\n"
         f"{_distribution(found)}\n" + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
     )
+
+
+def _wrapped(head: str, text: str) -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=f"{head:15}", subsequent_indent=" " * 15
+    )  # fmt: skip
 
 
 def _distribution(found: Plan) -> str:
@@ -222,7 +233,7 @@ def _distribution(found: Plan) -> str:
         lines += [
             f"{'':15}{show(errors[name]):>6}  {name}: {shape.words}" for name, shape in found.shapes
         ]
-    lines.append("Intervals      so wide, at 95% and whatever values are like, simulated:")
+    lines.append("Intervals      of 95% that hold whatever values are like are so wide, simulated:")
     for name, (low, high) in found.interval_widths.items():
         share = name.startswith("share")
         text = f"{_range(100.0 * low, 100.0 * high)} points" if share else _range(low, high)

@@ -48,7 +48,9 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     }  # fmt: skip
     if isinstance(question, Number):
         bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
-        known = _number(summary) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
+        known = (
+            _number(summary, found.note) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
+        )
         return head | bounds | known
     found_answers = summary if isinstance(summary, AnswerSummary) else None
     if isinstance(question, YesNo):
@@ -58,7 +60,7 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     raise NotImplementedError(question.kind)  # pragma: no cover (there are no other kinds)
 
 
-def _number(found: Summary) -> dict[str, Any]:
+def _number(found: Summary, note: str) -> dict[str, Any]:
     mean, method = found.mean, found.distribution.method
     return {
         "mean": {
@@ -76,8 +78,8 @@ def _number(found: Summary) -> dict[str, Any]:
         "histogram": {**asdict(found.coarse), "method": method},
         "intervals": {
             "kind": found.interval_kind,
-            "assume": found.assume,
-            "assumption": found.assumption_text,
+            "assume": found.assumption or None,
+            "assumption": f"{note} {found.assumption_text}".lstrip(),
         },
         "goodness_of_fit": found.goodness,
     }

@@ -15,7 +15,7 @@ from noutput.campaign.text import format_instant
 from noutput.collector.documents import estimates_document
 from noutput.collector.estimable import check_question
 from noutput.collector.lanes import BusyError, Lane, Once
-from noutput.errors import DocumentError
+from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Number, Question
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from noutput.tally import Tally
 
 __all__ = [
-    "ASSUMPTIONS", "BINS", "LEVELS", "NOTHING", "PAGE_LEVEL", "CampaignEstimates", "Contents",
-    "Estimates", "QuestionEstimates", "allowed_bins", "page_bins",
+    "ASSUMPTIONS", "BINS", "CONTRADICTED", "LEVELS", "NOTHING", "PAGE_LEVEL",
+    "CampaignEstimates", "Contents", "Estimates", "QuestionEstimates", "allowed_bins", "page_bins",
 ]  # fmt: skip
 
 # What may be asked for is a small set, so that all of it is computed before the first answer ends
@@ -43,6 +43,7 @@ BINS: Final = (4, 8, 16, 32, 64, 128, 256)
 PAGE_LEVEL: Final = 0.95
 NOTHING: Final = ""
 ASSUMPTIONS: Final = (NOTHING, "smooth")  # of the distribution of a number
+CONTRADICTED: Final = "The reports contradict that the answers are smooth."
 
 _OTHER_BINS = 64
 _FEWEST = 2  # reports that say anything
@@ -69,12 +70,16 @@ def allowed_bins(campaign: Campaign) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEstimates:
-    """What the reports on one question say; without a summary, `reason` says why."""
+    """What the reports on one question say; without a summary, `reason` says why.
+
+    A note says that the intervals do not assume what was asked for.
+    """
 
     question: Question
     tally: Tally
     summary: Summary | AnswerSummary | None
     reason: str | None = None
+    note: str = ""
 
     @property
     def reports(self) -> int:
@@ -265,23 +270,30 @@ def _known(
     question: Question,
     bins: int,
     assume: str,
-) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
-    """Return the summaries of a question by level, or none and why."""
+) -> tuple[Mapping[float, Summary | AnswerSummary], str | None, str]:
+    """Return the summaries of a question by level, or none and why, and a note."""
+    note = ""
     if tally.total < _FEWEST:
-        return {}, "there are fewer than two reports"
+        return {}, "there are fewer than two reports", note
     try:
         check_question(question, mechanism)
     except DocumentError as error:  # of a campaign that would be refused now
-        return {}, f"{error.name} must {error.rule}"
+        return {}, f"{error.name} must {error.rule}", note
     if isinstance(mechanism, AnswerMechanism):
         known = _answer_summaries(mechanism, tally, question)
     else:
-        known = summaries(
-            mechanism, tally, question, LEVELS, bins=bins, assume=assume or None
-        )  # fmt: skip
+        try:
+            known = summaries(
+                mechanism, tally, question, LEVELS, bins=bins, assume=assume or None
+            )  # fmt: skip
+        except InvalidArgumentError as error:
+            if error.name != "assume":
+                raise
+            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+            note = CONTRADICTED
     shown = known[PAGE_LEVEL]
     _ = shown.goodness, shown.bars, shown.lines  # what the page shows: computed here, once
-    return known, None
+    return known, None, note
 
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
@@ -306,10 +318,11 @@ def _compute(
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
+        note = ""
         if place in (None, index):
-            known, reason = _known(mechanism, tally, each, bins, assume)
+            known, reason, note = _known(mechanism, tally, each, bins, assume)
         for level, questions in found.items():
-            questions.append(QuestionEstimates(each, tally, known.get(level), reason))
+            questions.append(QuestionEstimates(each, tally, known.get(level), reason, note))
     if place is not None:
         return CampaignEstimates(found[PAGE_LEVEL])
     more = {"as_of": format_instant(now), "state": entry.state(now)}

@@ -43,8 +43,8 @@ _PROVEN = (
     "bars are as narrow as the reports can tell apart."
 )
 _ASSUMING = (
-    "The bands are 95% intervals only if {assumption}. The reports cannot tell whether that is so; "
-    "the average assumes nothing."
+    "The bands are 95% intervals only if the answers are smooth: they assume {assumption}. The "
+    "reports do not contradict that, and cannot prove it. The average assumes nothing."
 )
 _UNTOLD = (
     "There is no picture yet: nearly every way in which the answers may be spread fits the reports."
@@ -55,7 +55,13 @@ _KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 
 
 def number_subject(
-    question: Number, found: Summary, mechanism: TableMechanism, tally: Tally, *, alone: bool
+    question: Number,
+    found: Summary,
+    mechanism: TableMechanism,
+    tally: Tally,
+    *,
+    alone: bool,
+    note: str = "",
 ) -> Subject:
     """Prepare the page of a number; `alone` says whether nothing else was asked."""
     unit, name = question.unit, words.called(question)
@@ -87,7 +93,7 @@ def number_subject(
         fit=words.fit(found.goodness),
         table=_table(found),
         histogram=asdict(found.coarse) if found.is_told else {},
-        basis=_basis(found),
+        basis=f"{note} {_basis(found)}".lstrip(),
         choices=_CHOICES,
     )
 
@@ -112,7 +118,7 @@ def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: st
         words_only = put_text(size.width / 2.0, size.height / 2.0, _UNTOLD_SHORT)
         return document(size.width, size.height, [words_only], **texts)
     axis = question.unit or words.called(question)
-    assumed = f"if {found.assumption}" if found.assumption else "whatever people answer"
+    assumed = "if answers are smooth" if found.assumption else "whatever people answer"
     note = f"Bands: {100.0 * found.level:g}% intervals, {assumed}"
     return distribution_svg(found.coarse, found.quantiles, axis, size, note=note, **texts)
 

@@ -47,7 +47,7 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
         unit = asked.unit if isinstance(asked, Number) else ""
         head = (asked.name, asked.kind, _harmless(unit), each.reports)
         rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
-        assumed = "" if isinstance(found, AnswerSummary) else found.assume or ""
+        assumed = "" if isinstance(found, AnswerSummary) else found.assumption
         writer.writerows(
             (*head, *row, "" if row[0] in _FREE else assumed) for row in rows
         )  # fmt: skip

@@ -184,8 +184,11 @@ class IntervalsModel(_Model):
         description="slack: all distributions that fit the reports; guaranteed: with a proof for "
         "every number of reports, and always below 100."
     )
-    assume: str | None = Field(description="The assumption that was asked for.")
-    assumption: str = Field(description="The same in words, for people.")
+    assume: str | None = Field(
+        description="What they assume; null where that is nothing, as always below 100 reports and "
+        "where the reports contradict what was asked for."
+    )
+    assumption: str = Field(description="The same as a sentence for people.")
 
 
 class NumberEstimate(_QuestionEstimate):

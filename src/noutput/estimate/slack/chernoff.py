@@ -20,6 +20,8 @@ import numpy as np
 from noutput.estimate.answers.exact import exact_interval
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.estimate.counts import Array
 
 __all__ = ["upper_ends"]
@@ -99,7 +101,7 @@ def _some_ends(
 
 
 def _crossings(weights: Array, heights: Array) -> Array:
-    """Return the largest means of weights (B, K) where the mean of heights (B, L, K) is not negative.
+    """Return the largest means of weights (B, K) with a mean of heights (B, L, K) of at least 0.
 
     Where all heights are negative, that is minus infinity.
     """
@@ -107,7 +109,7 @@ def _crossings(weights: Array, heights: Array) -> Array:
     right = np.broadcast_to(weights.argmax(axis=1)[:, None], heights.shape[:2]).copy()
     top = heights.argmax(axis=2)
 
-    def at(values: Array, which: Array) -> Array:
+    def at(values: Array, which: NDArray[np.intp]) -> Array:
         full = np.broadcast_to(values, heights.shape)
         return np.asarray(np.take_along_axis(full, which[:, :, None], axis=2)[:, :, 0])
 

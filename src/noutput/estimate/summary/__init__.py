@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
@@ -58,7 +59,7 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary: ...
 @overload
 def summarize(
@@ -71,7 +72,7 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary: ...
 def summarize(
     mechanism: Any,
@@ -83,7 +84,7 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary:
     """Summarize the reports on one question: all statistics with their intervals.
 
@@ -139,7 +140,7 @@ def summaries(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Mapping[float, Summary | AnswerSummary]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one.
 

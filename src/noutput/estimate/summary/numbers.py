@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from noutput.estimate.counts import Array
+    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
     from noutput.tally import Tally
@@ -50,8 +51,6 @@ class Summary(Shown):
         The level of every interval on its own.
     intervals : Intervals
         Those of that level.
-    assume : str or None
-        What they assume, as it was asked for.
 
     Notes
     -----
@@ -98,7 +97,6 @@ class Summary(Shown):
     distribution: DistributionEstimate
     level: float
     intervals: Intervals
-    assume: str | None = None
 
     @cached_property
     def mean(self) -> Figure:
@@ -129,8 +127,8 @@ class Summary(Shown):
     @cached_property
     def fine(self) -> Histogram:
         """The bins of the distribution, moved into their intervals."""
-        found, kind = self.distribution, self.intervals.kind
-        low, high = map(np.asarray, found.interval("bins", level=self.level, kind=kind))
+        found = self.distribution
+        low, high = map(np.asarray, found.interval("bins", level=self.level, **self._options))
         return _histogram(found.edges, found.probabilities, low, high)
 
     def cdf_interval(self, at: ArrayLike) -> tuple[Array, Array]:
@@ -145,9 +143,13 @@ class Summary(Shown):
         >>> bool(low[0] < 0.3 < high[0])
         True
         """
-        kind = self.intervals.kind
-        low, high = self.distribution.interval("cdf", at, level=self.level, kind=kind)
+        low, high = self.distribution.interval("cdf", at, level=self.level, **self._options)
         return np.asarray(low), np.asarray(high)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The kind of the intervals, and what they assume."""
+        return {"kind": self.intervals.kind, "assume": self.intervals.assumption}
 
     @property
     def reports(self) -> int:
@@ -223,13 +225,14 @@ class Summary(Shown):
     @property
     def assumption(self) -> str:
         """What all intervals but the mean's assume, in words; empty where that is nothing."""
-        return "" if self.assume is None else str(self.assume)
+        found = self.intervals.assumption
+        return "" if found is None else str(found)
 
     @property
     def assumption_text(self) -> str:
         """What the intervals assume, as a sentence."""
         if self.assumption:
-            return f"All intervals but the mean's hold only if {self.assumption}."
+            return f"All intervals but the mean's assume {self.assumption}; if that is wrong, they are."
         if self.interval_kind == "guaranteed":
             return "The intervals are proven for every distribution and every number of reports."
         return "The intervals hold whatever the distribution is."
@@ -295,7 +298,7 @@ class Summary(Shown):
                 "mean": "slack" if mean.method == "slack" else "normal",
                 "others": self.interval_kind,
                 "kind": self.interval_kind,
-                "assume": self.assume,
+                "assume": self.assumption or None,
                 "assumption": self.assumption_text,
             },
             "mean": {
@@ -343,7 +346,7 @@ def number_summaries(
     bins: int = 64,
     method: str = DEFAULT_METHOD,
     kind: str = "slack",
-    assume: str | None = None,
+    assume: AssumptionLike = None,
 ) -> dict[float, Summary]:
     """Return the summary of a number for several levels, at hardly more than the cost of one.
 
@@ -365,7 +368,7 @@ def number_summaries(
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
     named = np.concatenate(_steps(bounds))
-    intervals = Intervals(mechanism, tally, bounds, kind=kind, named=named)
+    intervals = Intervals(mechanism, tally, bounds, kind=kind, assume=assume, named=named)
     return {
         level: Summary(question, mechanism.epsilon, mean, found, level, intervals.at_level(level))
         for level in wanted
