@@ -17,6 +17,7 @@ from noutput.errors import InvalidArgumentError, MissingExtraError
 from noutput.estimate.summary import CERTAIN, SUSPICIOUS, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
+from tests.tables import window_table
 
 STARS = no.Scale(1, 2, 3, 4, 5, name="stars", label="Stars")
 WAYS = no.Choice("train", "car <& bicycle>", "電車", "other")
@@ -313,11 +314,11 @@ def test_intervals_do_not_depend_on_the_method(minutes: no.Summary) -> None:
     )
 
 
-def commuters(people: int) -> no.Summary:
-    table = no.design(4.0, 16, objective="distribution").mechanism
+def commuters(people: int, **options: Any) -> no.Summary:
+    table = window_table(2.0, 16, 33, 0.4)
     x = np.random.default_rng(5).beta(2.0, 5.0, people) * 2.0 - 1.0
     counted = no.Tally.of(table, table.privatize(x, rng=np.random.default_rng(6)))
-    return no.summarize(table, counted, no.Number(0, 180, "minutes"))
+    return no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
 
 
 def test_more_reports_tell_more_bars_apart() -> None:
@@ -334,6 +335,23 @@ def test_more_reports_tell_more_bars_apart() -> None:
         assert all(edge % 5.0 == 0.0 for edge in shown.edges)
 
 
+def test_an_assumption_makes_intervals_narrower_and_is_named() -> None:
+    free, smooth = commuters(3_000), commuters(3_000, assume="smooth")
+    assert smooth.variance.half < free.variance.half
+    assert len(smooth.coarse.lower) >= len(free.coarse.lower)
+    assert (smooth.mean.low, smooth.mean.high) == (free.mean.low, free.mean.high)
+    assert smooth.assumption == str(no.VariationAtMost(10))
+    told = f"All intervals but the mean's assume {smooth.assumption}."
+    assert told in str(smooth)
+    assert smooth.to_dict()["intervals"]["assume"] == smooth.assumption
+    assert free.assumption == ""
+    with pytest.raises(InvalidArgumentError, match="assume must"):
+        commuters(100, assume="rough")
+    with pytest.raises(InvalidArgumentError, match="assume must be given for numbers only"):
+        table = mixed(5, 1.0)
+        no.summarize(table, tally(table, [0.2] * 5), STARS, assume="smooth")
+
+
 def test_fine_bins_lie_in_their_intervals() -> None:
     found = commuters(3_000).fine
     assert len(found.probabilities) == 64
@@ -346,7 +364,7 @@ def test_what_reports_cannot_tell_is_said_in_words() -> None:
     found = no.summarize(TWO, no.Tally(TWO.fingerprint, (30, 20)), no.Number(0, 180))
     assert not found.is_told
     assert found.bars == []
-    assert "These reports cannot tell the lower quartile, " in found.unknown_text
+    assert found.unknown_text.startswith("These reports cannot tell the median, ")
     assert found.unknown_text.endswith("how the values are spread: they may be nearly anything.")
     assert found.unknown_text in str(found)
     assert "█" not in str(found)

@@ -17,7 +17,7 @@ import numpy as np
 
 from noutput.estimate.distribution import estimate_distribution
 from noutput.estimate.intervals import Intervals
-from noutput.estimate.summary.bars import bar_edges, bar_intervals, told_apart
+from noutput.estimate.summary.bars import bar_edges, told_apart
 from noutput.interval import UNIT
 from noutput.tally import Tally
 
@@ -95,14 +95,14 @@ def _widths(mechanism: TableMechanism, counts: NDArray[np.int64], most: int) -> 
     tally = Tally(mechanism.fingerprint, tuple(counts.tolist()))
     edges = bar_edges(-1.0, 1.0, most)
     found = Intervals(mechanism, tally, UNIT, named=np.concatenate(edges))
-    bars = bar_intervals(found, edges)
-    quarters = next(high - low for _, low, high in bars if len(low) == 4)
-    (quartile, median), (mean,), (below,) = (
+    four = np.linspace(-1.0, 1.0, 5)
+    (quartile, median), (mean,), (below,), quarters = (
         np.subtract(high, low)
         for low, high in (
             found.quantiles([0.25, 0.5]),
             np.reshape(found.mean(), (2, 1)),
             found.cdf([0.0]),
+            found.shares(four[:-1], four[1:]),
         )
     )
     return Widths(
@@ -111,7 +111,7 @@ def _widths(mechanism: TableMechanism, counts: NDArray[np.int64], most: int) -> 
         median=float(median),
         below_middle=float(below),
         quarter=float(quarters.mean()),
-        bars=len(told_apart(bars)[1]),
+        bars=len(told_apart(found, edges)[1]),
     )
 
 

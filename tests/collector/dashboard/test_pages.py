@@ -268,9 +268,51 @@ def test_every_number_has_bars_of_round_width(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
     fill(service, campaign, 3_000)
-    for name, step in (("minutes", "60 min"), ("rides", "5"), ("cost", "16.6667 USD")):
+    for place, (name, unit) in enumerate((("minutes", " min"), ("rides", ""), ("cost", " USD"))):
         page = read(get(service, f"{PAGE}?question={name}"))
-        assert f"Share of people in steps of {step}." in page.text
+        bins = page_bins(campaign.questions[place])
+        found = service.call("GET", f"{PAGE}/estimates?bins={bins}").json()["questions"][place]
+        edges = found["histogram"]["edges"]
+        step = edges[1] - edges[0]
+        assert f"Share of people in steps of {step:g}{unit}." in page.text
+        assert (100.0 * step).is_integer()
+
+
+def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    service.create(campaign)
+    fill(service, campaign, 3_000)
+    free, smooth, unknown = (
+        get(service, f"{PAGE}?question=minutes{more}")
+        for more in ("", "&assume=smooth", "&assume=nonsense")
+    )
+    assert "hold whatever people answer" in free.text
+    assert "hold whatever people answer" in unknown.text
+    assert 'aria-current="true">No assumption<' in free.text
+    assert "only if the answers are smooth" in smooth.text
+    assert 'aria-current="true">If answers are smooth<' in smooth.text
+    for export in ("estimates", "estimates.csv", "distribution.svg"):
+        assert "assume=smooth" in smooth.text.split(f"{PAGE}/{export}")[1].split('"')[0]
+    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
+    assert found["intervals"]["assume"] in found["intervals"]["assumption"]
+    table = service.call("GET", f"{PAGE}/estimates.csv?assume=smooth").text
+    assert found["intervals"]["assume"] in table
+    picture = service.call("GET", f"{PAGE}/distribution.svg?assume=smooth").text
+    assert "if answers are smooth" in picture
+    assert problem(service.call("GET", f"{PAGE}/estimates?assume=rough"))[0] == 422
+
+
+def test_reports_that_contradict_an_assumption_get_other_intervals(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    service.create(campaign)
+    everybody = [draw_report(campaign, {"minutes": 90.0}) for _ in range(5_000)]
+    service.batch(campaign, everybody)
+    page = read(get(service, f"{PAGE}?assume=smooth")).text
+    assert "The reports contradict that the answers are smooth." in page
+    assert "hold whatever people answer" in page
+    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
+    assert found["intervals"]["assume"] is None
+    assert found["intervals"]["assumption"].startswith("The reports contradict")
 
 
 def test_reports_that_tell_nothing_get_words_and_no_bars(service: Service) -> None:

@@ -30,6 +30,7 @@ _QUANTILES = {
     0.95: "95% are below",
 }
 _MEDIAN = 0.5
+_NEARLY_ALL = 0.9  # of what is possible: then nothing is known
 _VAGUE = (
     "The reports are too few yet to say much: the average may still be almost anywhere between "
     "the bounds."
@@ -135,10 +136,13 @@ def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
             f"A nearly unbiased estimate: on average it is off by at most {bias}, which the "
             "interval allows for."
         )
-    median = words.with_unit(found.quantiles[_MEDIAN].texts[0], question.unit)
+    middle = found.quantiles[_MEDIAN]
+    median = words.with_unit(middle.texts[0], question.unit)
+    known = middle.half < _NEARLY_ALL * found.distribution.bounds.half_width
     title = "Average" if alone else f"Average {words.called(question)}"
     return Glance(
-        title, value, low, high, question.unit, notes=notes, facts=[("Half are below", median)]
+        title, value, low, high, question.unit, notes=notes,
+        facts=[("Half are below", median)] if known else [],
     )  # fmt: skip
 
 

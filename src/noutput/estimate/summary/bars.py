@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.intervals import Intervals
 
-__all__ = ["bar_edges", "bar_intervals", "told_apart"]
+__all__ = ["bar_edges", "told_apart"]
 
 Bars: TypeAlias = tuple["Array", "Array", "Array"]
 
@@ -42,34 +42,43 @@ def bar_edges(lower: float, upper: float, most: int) -> list[Array]:
     return [np.linspace(lower, upper, 1 + number) for number in sorted(numbers, reverse=True)]
 
 
-def bar_intervals(found: Intervals, steps: Sequence[Array]) -> list[Bars]:
-    """Return edges, lower and upper ends of the intervals of several sets of bars.
+def told_apart(found: Intervals, steps: Sequence[Array]) -> Bars:
+    """Return edges and ends of the intervals of the most bars that can be told apart.
 
     Parameters
     ----------
     found : Intervals
         All edges are named.
     steps : sequence of arrays
-        The edges.
+        The edges of the bars to choose from, most first. The last are taken where none will do.
+
+    Notes
+    -----
+    Looked at are four bars, and from there more, or fewer, up to the first that decide. Under an
+    assumption, most bars can be told apart, and the most are looked at first.
     """
-    starts = np.concatenate([edges[:-1] for edges in steps])
-    low, high = found.shares(starts, np.concatenate([edges[1:] for edges in steps]))
-    ends = np.cumsum([len(edges) - 1 for edges in steps])[:-1]
-    return list(zip(steps, np.split(low, ends), np.split(high, ends), strict=True))
+
+    def look(place: int) -> Bars:
+        edges = steps[place]
+        return edges, *found.shares(edges[:-1], edges[1:])
+
+    counts = [len(edges) - 1 for edges in steps]
+    place = counts.index(_ALWAYS[-1]) if found.assumption is None else 0
+    bars = look(place)
+    if not _are_told(bars):
+        while not _are_told(bars) and place < len(steps) - 1:
+            place += 1
+            bars = look(place)
+        return bars
+    while place:
+        place -= 1
+        more = look(place)
+        if not _are_told(more):
+            break
+        bars = more
+    return bars
 
 
-def told_apart(sets: Sequence[Bars]) -> Bars:
-    """Return the first set of bars that can be told apart, or the last where none can.
-
-    Examples
-    --------
-    >>> wide = (np.array([0.0, 1.0, 2.0]), np.zeros(2), np.ones(2))
-    >>> narrow = (np.array([0.0, 1.0, 2.0]), np.full(2, 0.4), np.full(2, 0.6))
-    >>> told_apart([wide, narrow]) is narrow, told_apart([wide]) is wide
-    (True, True)
-    """
-    for bars in sets:
-        _, low, high = bars
-        if float(np.mean(high - low)) <= 1.0 / len(low):
-            return bars
-    return sets[-1]
+def _are_told(bars: Bars) -> bool:
+    _, low, high = bars
+    return float(np.mean(high - low)) <= 1.0 / len(low)

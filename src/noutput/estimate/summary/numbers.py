@@ -17,7 +17,7 @@ from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
-from noutput.estimate.summary.bars import bar_edges, bar_intervals, told_apart
+from noutput.estimate.summary.bars import bar_edges, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
@@ -119,8 +119,7 @@ class Summary(Shown):
     @cached_property
     def coarse(self) -> Histogram:
         """Wide bins, as many as can be told apart: see `noutput.estimate.summary.bars`."""
-        found = bar_intervals(self.intervals, _steps(self.distribution.bounds))
-        edges, low, high = told_apart(found)
+        edges, low, high = told_apart(self.intervals, _steps(self.distribution.bounds))
         shares = np.diff(np.asarray(self.distribution.cdf(edges)))
         return _histogram(edges, shares, low, high)
 
@@ -232,7 +231,7 @@ class Summary(Shown):
     def assumption_text(self) -> str:
         """What the intervals assume, as a sentence."""
         if self.assumption:
-            return f"All intervals but the mean's assume {self.assumption}; if that is wrong, they are."
+            return f"All intervals but the mean's assume {self.assumption}."
         if self.interval_kind == "guaranteed":
             return "The intervals are proven for every distribution and every number of reports."
         return "The intervals hold whatever the distribution is."
@@ -378,7 +377,8 @@ def number_summaries(
 def _histogram(edges: Array, shares: Array, low: Array, high: Array) -> Histogram:
     """Return shares that add up to 1, moved into their intervals."""
     shown = closest_within(shares, low, high)
-    return Histogram(*(each.tolist() for each in (edges, shown, low, high)))
+    columns = (edges, shown, low, high)
+    return Histogram(*((each + 0.0).tolist() for each in columns))  # no negative zero
 
 
 def _steps(bounds: Interval) -> list[Array]:
