@@ -347,9 +347,10 @@ def test_an_assumption_makes_intervals_narrower_and_is_named() -> None:
     assert free.assumption == ""
     with pytest.raises(InvalidArgumentError, match="assume must"):
         commuters(100, assume="rough")
+    table = mixed(5, 1.0)
+    counted = tally(table, [0.2] * 5)
     with pytest.raises(InvalidArgumentError, match="assume must be given for numbers only"):
-        table = mixed(5, 1.0)
-        no.summarize(table, tally(table, [0.2] * 5), STARS, assume="smooth")
+        no.summarize(table, counted, STARS, assume="smooth")
 
 
 def test_fine_bins_lie_in_their_intervals() -> None:

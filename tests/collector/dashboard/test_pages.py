@@ -18,8 +18,9 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.estimates import page_bins
 from noutput.collector.store import open_store
-from tests.collector.conftest import make_campaign, with_questions
+from tests.collector.conftest import NUMBERS, make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
