@@ -147,12 +147,27 @@ def test_one_column_a_row(tmp_path: Path, people: pa.Table, five_outputs: TableM
     assert alone["columns"] == {"rating": found["rating"]}
 
 
-@pytest.mark.parametrize("bins", [2, 5, 20])
-def test_few_bins_are_printed_as_they_are(reports: Path, bins: int) -> None:
-    lines = run(reports, "--column", "minutes", "--bins", str(bins)).output.splitlines()
-    rows = [line for line in lines if " to " in line and line.endswith("%")]
-    assert len(rows) == bins
+def test_as_many_bars_are_printed_as_can_be_told_apart(reports: Path) -> None:
+    lines = run(reports, "--column", "minutes").output.splitlines()
+    rows = [line for line in lines if "█" in line or "%  (" in line]
+    shown = json.loads(run(reports, "--column", "minutes", "--json").output)
+    histogram = shown["columns"]["minutes"]["histogram"]
+    assert len(rows) == len(histogram["lower"]) > 2
     assert rows[0].lstrip().startswith("0 to")
+    assert "In brackets: 95% intervals. The intervals hold whatever the distribution is." in lines
+
+
+def test_guaranteed_intervals_are_wider(reports: Path) -> None:
+    usual, proven = (
+        json.loads(run(reports, "--column", "minutes", "--json", *more).output)["columns"][
+            "minutes"
+        ]
+        for more in ([], ["--kind", "guaranteed"])
+    )
+    assert (usual["intervals"]["kind"], proven["intervals"]["kind"]) == ("slack", "guaranteed")
+    for name in ("variance", "standard_deviation"):
+        (low, high), (least, most) = usual[name]["interval"], proven[name]["interval"]
+        assert most - least > high - low
 
 
 def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMechanism) -> None:

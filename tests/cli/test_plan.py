@@ -20,7 +20,10 @@ def test_a_plan_in_words() -> None:
         "within 1.7",
         "standard error 0.8",
         "7 bits, one of 128",
-        "Wasserstein error about",
+        "Wasserstein error 0.",
+        "skewed: most frequent at the lower end",
+        "share below 90",
+        "equal bars can be told apart without assumptions",
     ):
         assert fact in done.output
     done = CliRunner().invoke(command, [*ARGUMENTS, "--objective", "worst"])
@@ -35,12 +38,18 @@ def test_a_plan_as_json_is_what_the_function_returns() -> None:
     assert found["half_width"] == plan.half_width
     assert found["wasserstein_errors"] == dict(plan.wasserstein_errors)
     assert found["other_epsilons"]
+    assert found["interval_widths"] == {
+        name: list(ends) for name, ends in plan.interval_widths.items()
+    }
+    assert found["wasserstein_range"] == list(plan.wasserstein_range)
+    assert found["shapes"]["even"] == "all alike"
 
 
 def test_a_number_of_people_beyond_reach_is_a_dash() -> None:
     people = MOST_PEOPLE // 2
     done = CliRunner().invoke(
-        command, ["--epsilon", "8", "--people", str(people), "--objective", "worst"]
+        command,
+        ["--epsilon", "8", "--people", str(people), "--objective", "worst", "--prior", "1"],
     )
     assert done.exit_code == 0, done.output
     row = next(line for line in done.output.splitlines() if line.split()[:1] == ["0.25"])

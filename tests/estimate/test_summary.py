@@ -17,6 +17,7 @@ from noutput.errors import InvalidArgumentError, MissingExtraError
 from noutput.estimate.summary import CERTAIN, SUSPICIOUS, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
+from tests.tables import window_table
 
 STARS = no.Scale(1, 2, 3, 4, 5, name="stars", label="Stars")
 WAYS = no.Choice("train", "car <& bicycle>", "電車", "other")
@@ -283,20 +284,94 @@ def test_a_mean_of_numbers_outside_the_bounds_is_explained(minutes: no.Summary) 
 
 
 def test_what_intervals_assume_is_told(minutes: no.Summary, stars: no.AnswerSummary) -> None:
-    told = (
-        "All intervals but the mean's are credible intervals, which assume a smooth distribution; "
-        "the mean's assumes nothing about it."
-    )
+    told = "The intervals hold whatever the distribution is."
     assert minutes.assumption_text == told
-    for shown in (str(minutes), minutes._repr_html_().replace("&#x27;", "'")):
+    for shown in (str(minutes), minutes._repr_html_()):
         assert told in shown
     content = minutes.to_dict()["intervals"]
-    assert content == {"mean": "normal", "others": "credible", "assumption": told}
+    assert content == {
+        "mean": "normal", "others": "slack", "kind": "slack", "assume": None, "assumption": told,
+    }  # fmt: skip
+    again = no.Tally(TWO.fingerprint, (6_000, 4_000))
+    proven = no.summarize(TWO, again, minutes.question, bins=16, kind="guaranteed")
+    assert proven.to_dict()["intervals"]["kind"] == "guaranteed"
+    assert "proven for every distribution and every number of reports" in str(proven)
+    few = no.summarize(TWO, no.Tally(TWO.fingerprint, (60, 39)), minutes.question)
+    assert few.interval_kind == "guaranteed"
+    assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."
+
+
+def test_intervals_do_not_depend_on_the_method(minutes: no.Summary) -> None:
     again = no.Tally(TWO.fingerprint, (6_000, 4_000))
     fitted = no.summarize(TWO, again, minutes.question, bins=16, method="em")
-    assert fitted.to_dict()["intervals"]["others"] == "bootstrapped"
-    assert "bootstrapped intervals, as if the fitted distribution were the true one" in str(fitted)
-    assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."
+    for name, figure in fitted.figures.items():
+        other = minutes.figures[name]
+        assert (figure.low, figure.high) == (other.low, other.high)
+        assert figure.low <= figure.value <= figure.high
+    assert (fitted.coarse.lower, fitted.coarse.upper) == (
+        minutes.coarse.lower,
+        minutes.coarse.upper,
+    )
+
+
+def commuters(people: int, **options: Any) -> no.Summary:
+    table = window_table(2.0, 16, 33, 0.4)
+    x = np.random.default_rng(5).beta(2.0, 5.0, people) * 2.0 - 1.0
+    counted = no.Tally.of(table, table.privatize(x, rng=np.random.default_rng(6)))
+    return no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
+
+
+def test_more_reports_tell_more_bars_apart() -> None:
+    few, many = commuters(300), commuters(100_000)
+    assert 2 <= len(few.coarse.lower) < len(many.coarse.lower) <= 18
+    for found in (few, many):
+        shown = found.coarse
+        count = len(shown.probabilities)
+        assert sum(shown.probabilities) == pytest.approx(1.0)
+        for low, share, high in zip(shown.lower, shown.probabilities, shown.upper, strict=True):
+            assert low <= share <= high
+        if count > 2:
+            assert np.mean(np.subtract(shown.upper, shown.lower)) <= 1.0 / count
+        assert all(edge % 5.0 == 0.0 for edge in shown.edges)
+
+
+def test_an_assumption_makes_intervals_narrower_and_is_named() -> None:
+    free, smooth = commuters(3_000), commuters(3_000, assume="smooth")
+    assert smooth.variance.half < free.variance.half
+    assert len(smooth.coarse.lower) >= len(free.coarse.lower)
+    assert (smooth.mean.low, smooth.mean.high) == (free.mean.low, free.mean.high)
+    assert smooth.assumption == str(no.VariationAtMost(10))
+    told = f"All intervals but the mean's assume {smooth.assumption}."
+    assert told in str(smooth)
+    assert smooth.to_dict()["intervals"]["assume"] == smooth.assumption
+    assert free.assumption == ""
+    with pytest.raises(InvalidArgumentError, match="assume must"):
+        commuters(100, assume="rough")
+    table = mixed(5, 1.0)
+    counted = tally(table, [0.2] * 5)
+    with pytest.raises(InvalidArgumentError, match="assume must be given for numbers only"):
+        no.summarize(table, counted, STARS, assume="smooth")
+
+
+def test_fine_bins_lie_in_their_intervals() -> None:
+    found = commuters(3_000).fine
+    assert len(found.probabilities) == 64
+    assert sum(found.probabilities) == pytest.approx(1.0)
+    for low, share, high in zip(found.lower, found.probabilities, found.upper, strict=True):
+        assert low <= share <= high
+
+
+def test_what_reports_cannot_tell_is_said_in_words() -> None:
+    found = no.summarize(TWO, no.Tally(TWO.fingerprint, (30, 20)), no.Number(0, 180))
+    assert not found.is_told
+    assert found.bars == []
+    assert found.unknown_text.startswith("These reports cannot tell the median, ")
+    assert found.unknown_text.endswith("how the values are spread: they may be nearly anything.")
+    assert found.unknown_text in str(found)
+    assert "█" not in str(found)
+    assert found._repr_html_()
+    assert found.plot(Figure().subplots()) is not None
+    assert commuters(100_000).unknown_text == ""
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from tests.tables import tables, window_table
 
 PEOPLE = 1_000
 CAMPAIGNS = 10_000
-PRIORS = {"even": None, "skewed": SHAPES["skewed"], "three bins": np.array([0.2, 0.5, 0.3])}
+SKEWED = np.array(SHAPES["skewed"].weights)
+PRIORS = {"even": None, "skewed": SKEWED, "three bins": np.array([0.2, 0.5, 0.3])}
 
 
 def asymmetric() -> no.TableMechanism:
@@ -73,7 +74,7 @@ def test_no_distribution_is_worse_than_the_worst(
 
 @pytest.mark.parametrize("people", [500, 20_000, 10**6])
 def test_the_plan_for_a_distribution_is_what_the_estimate_will_say(people: int) -> None:
-    bounds, prior = no.Interval(0, 180), SHAPES["skewed"]
+    bounds, prior = no.Interval(0, 180), SKEWED
     mechanism = no.design(2.0, 64, objective="distribution").mechanism
     plan = expect(mechanism, people, bounds, prior)
     chances = prior @ mechanism.transition(len(prior))
@@ -82,12 +83,13 @@ def test_the_plan_for_a_distribution_is_what_the_estimate_will_say(people: int) 
         mechanism, no.Tally(mechanism.fingerprint, tuple(counts.tolist())), bounds
     )
     assert (plan.mean_method, plan.bias_bound) == (found.method, found.bias_bound)
-    assert plan.half_width == pytest.approx(found.half_width(), rel=0.1)
+    simulated = plan.mean_method == "slack"
+    assert plan.half_width == pytest.approx(found.half_width(), rel=0.25 if simulated else 0.1)
     assert plan.half_width <= plan.worst_half_width
-    assert plan.people_for(plan.half_width) == pytest.approx(people, abs=1)
-    assert expect(mechanism, plan.people_for(1.0), bounds, prior).half_width == pytest.approx(
-        1.0, rel=0.01
-    )
+    needed = plan.people_for(plan.half_width)
+    assert needed == pytest.approx(people, rel=0.5) if simulated else needed in (people, people + 1)
+    wanted = expect(mechanism, plan.people_for(1.0), bounds, prior).half_width
+    assert wanted == pytest.approx(1.0, rel=0.05 if simulated else 0.01)
 
 
 def test_some_two_numbers_are_the_worst() -> None:
@@ -113,15 +115,15 @@ def test_the_spread_of_a_histogram(weights: list[float]) -> None:
 def test_the_wasserstein_error_matches_simulation() -> None:
     mechanism = window_table(2.0, 16, 33, 0.4)
     bounds = no.Interval(0, 180)
-    plan = expect(mechanism, 20_000, bounds, SHAPES["skewed"])
+    plan = expect(mechanism, 20_000, bounds, SKEWED)
     rng = np.random.default_rng(9)
-    chances = SHAPES["skewed"] @ mechanism.transition(64)
+    chances = SKEWED @ mechanism.transition(64)
     counts = rng.multinomial(20_000, chances / chances.sum(), size=100).tolist()
     found = no.estimate_distribution(
         mechanism, [no.Tally(mechanism.fingerprint, tuple(row)) for row in counts], method="gp"
     )
     rows = np.array([estimate.probabilities for estimate in found])
-    errors = np.asarray(no.wasserstein(rows, SHAPES["skewed"], bounds))
+    errors = np.asarray(no.wasserstein(rows, SKEWED, bounds))
     assert plan.wasserstein_error == pytest.approx(errors.mean(), rel=0.25)
     assert plan.wasserstein_errors == (("prior", plan.wasserstein_error),)
 

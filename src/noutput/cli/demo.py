@@ -103,7 +103,7 @@ def command(
             if plot_path:
                 from noutput.cli.distribution_figure import draw_distributions
 
-                draw_distributions({"minutes": found.distribution}, plot_path, {"minutes": truth})
+                draw_distributions({"minutes": found}, plot_path, {"minutes": truth})
                 click.echo(f"\nFigure saved in {plot_path}")
         if sys.stdout.isatty() if serve is None else serve:
             _serve(show_case, rng)

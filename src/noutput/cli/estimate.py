@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from noutput._numbers import MOST_BARS, round_edges
 from noutput.cli import options
 from noutput.cli.estimate_reports import Wanted, estimate_reports
 from noutput.cli.failures import plain_failures
-from noutput.cli.histogram import draw_bars, encodable
+from noutput.cli.histogram import encodable
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 
@@ -42,11 +41,21 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option(
     "--bins", type=click.IntRange(2, 4096), default=64, show_default=True,
-    help="Bins of the distribution of numbers; more than 20 are printed as at most 20 rows.",
+    help="Bins of the estimated distribution of numbers. Printed are fewer: as many bars as the "
+    "reports can tell apart.",
 )  # fmt: skip
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Level of all intervals."
 )
+@click.option(
+    "--kind", type=click.Choice(["slack", "guaranteed"]), default="slack", show_default=True,
+    help="Kind of the intervals of numbers but the mean's; guaranteed ones are proven for every "
+    "number of reports, and wider.",
+)  # fmt: skip
+@click.option(
+    "--assume", type=click.Choice(["smooth"]),
+    help="What these intervals may assume of the distribution [default: nothing].",
+)  # fmt: skip
 @options.plot("the distribution")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
@@ -61,6 +70,8 @@ def command(
     method: str,
     bins: int,
     level: float,
+    kind: str,
+    assume: str | None,
     plot_path: Path | None,
     as_json: bool,
     engine: str,
@@ -96,7 +107,8 @@ def command(
         _refuse_options_for_numbers()
     # who was drawn for another column is one of the people all the same
     people = sum(tally.total for tally in everyone.values()) if recipe.one_per_row else None
-    found = _summaries(recipe, tallies, people, method, bins, level)
+    numbers = {"people": people, "method": method, "bins": bins, "kind": kind, "assume": assume}
+    found = _summaries(recipe, tallies, numbers, level)
     if plot_path:
         _draw(found, plot_path)
     if as_json:
@@ -114,7 +126,7 @@ def command(
 def _refuse_options_for_numbers() -> None:
     """Refuse options that were given and would do nothing."""
     given = click.get_current_context().get_parameter_source
-    for name in ("method", "bins"):
+    for name in ("method", "bins", "kind", "assume"):
         if given(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name} is for numbers, not for answers.")
 
@@ -122,9 +134,7 @@ def _refuse_options_for_numbers() -> None:
 def _summaries(
     recipe: Recipe,
     tallies: dict[str, Tally],
-    people: int | None,
-    method: str,
-    bins: int,
+    numbers: dict[str, Any],
     level: float,
 ) -> dict[str, Summary | AnswerSummary]:
     from noutput.errors import InvalidArgumentError
@@ -137,8 +147,7 @@ def _summaries(
             rule = "be at least two"
             raise InvalidArgumentError(f"reports of column {name!r}", rule, tally.total)
         question = recipe.by_column[name]
-        numbers = {"people": people, "method": method, "bins": bins}
-        options: dict[str, Any] = numbers if isinstance(question, Number) else {}
+        options = numbers if isinstance(question, Number) else {}
         found[name] = summarize(recipe.mechanism, tally, question, level=level, **options)
     return found
 
@@ -164,11 +173,7 @@ def _draw(found: dict[str, Summary | AnswerSummary], path: Path) -> None:
 
         draw_answers(answers, path)
         return
-    numbers = {
-        name: each.distribution
-        for name, each in found.items()
-        if not isinstance(each, AnswerSummary)
-    }
+    numbers = {name: each for name, each in found.items() if not isinstance(each, AnswerSummary)}
     draw_distributions(numbers, path)
 
 
@@ -182,7 +187,7 @@ def _show_answers(name: str, recipe: Recipe, summary: AnswerSummary) -> None:
 
 
 def _show(name: str, recipe: Recipe, summary: Summary) -> None:
-    import numpy as np
+    from noutput.estimate.summary.text import bar_lines
 
     bounds = recipe.bounds[name]
     reports = summary.distribution.n_reports
@@ -201,12 +206,9 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
             f"Warning: the fit of the distribution ({summary.distribution.method}) did not "
             f"converge in {summary.distribution.iterations:,} steps; all but the mean is rough."
         )
-    for note in filter(None, (summary.bias_text, summary.outside_text)):
+    for note in filter(None, (summary.bias_text, summary.outside_text, summary.unknown_text)):
         click.echo(note)
     level = f"{100.0 * summary.level:g}%"
     click.echo(f"In brackets: {level} intervals. {summary.assumption_text}\n")
-    edges = summary.distribution.edges.tolist()
-    if len(edges) > MOST_BARS + 1:
-        edges = round_edges(bounds.lower, bounds.upper)
-    shares = np.diff(np.asarray(summary.distribution.cdf(edges))).tolist()
-    click.echo(draw_bars(edges, shares) + "\n")
+    if summary.bars:
+        click.echo(encodable("\n".join(bar_lines(summary.bars))) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -12,11 +13,14 @@ from noutput.cli import answer_plan, asked, options, published
 from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from noutput.planner import Plan
     from noutput.questions import Question
 
 __all__ = ["command"]
 
+_WIDTH = 88
 _EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -131,7 +135,8 @@ def command(
     else:
         goal = objective or "balanced"
         others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
-        content = _facts(found) | {"other_epsilons": [_facts(other) for other in others]}
+        with delayed_progress("Simulating") as progress:
+            content = _forecast(found, others, progress)
     if as_json:
         more = {} if central is None else {"published": central.to_dict()}
         click.echo(json.dumps(content | more, indent=2))
@@ -163,14 +168,35 @@ def _facts(found: Plan) -> dict[str, object]:
         "bias_bound": found.bias_bound,
         "wasserstein_error": found.wasserstein_error,
         "wasserstein_errors": dict(found.wasserstein_errors),
+        "wasserstein_range": found.wasserstein_range,
         "fingerprint": found.mechanism.fingerprint,
     }
 
 
+def _forecast(
+    found: Plan, others: tuple[Plan, ...], progress: Callable[[float], None]
+) -> dict[str, object]:
+    """Simulate all that is printed, and return it as plain JSON."""
+    parts = 2 + len(others)
+    more = {
+        "interval_widths": found.interval_widths,
+        "bars": found.bars,
+        "shapes": {name: shape.words for name, shape in found.shapes},
+    }
+    progress(1.0 / parts)
+    own = _facts(found)
+    rows = []
+    for place, other in enumerate(others):
+        progress((2.0 + place) / parts)
+        rows.append(_facts(other))
+    return own | more | {"other_epsilons": rows}
+
+
 def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None:
+    from noutput import resolution
+
     bounds = found.bounds
     assumed = "spread evenly" if prior is None else "distributed as the prior"
-    shapes = ", ".join(f"{name} {show(error)}" for name, error in found.wasserstein_errors)
     errors = f"standard error {show(found.standard_error, digits=3)}"
     if found.bias_bound:
         errors += f", bias at most {show(found.bias_bound)}"
@@ -182,11 +208,45 @@ def _show(found: Plan, prior: list[float] | None, *, from_catalog: bool) -> None
         f"({errors})\n"
         f"               if values are {assumed}; "
         f"within {show(found.worst_half_width, digits=3)} whatever they are\n"
-        f"Distribution   Wasserstein error about {show(found.wasserstein_error)}, simulated\n"
-        f"               ({shapes})\n"
         f"Report         {bits(found.bits)}, one of {found.mechanism.n_outputs}\n"
-        + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
+        f"{_wrapped('Table', str(resolution(found.mechanism, bounds, reports=found.people)))}\n"
+        "\n"
+        f"{_distribution(found)}\n" + (f"{answer_plan.FROM_CATALOG}\n" if from_catalog else "")
     )
+
+
+def _wrapped(head: str, text: str) -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=f"{head:15}", subsequent_indent=" " * 15
+    )  # fmt: skip
+
+
+def _distribution(found: Plan) -> str:
+    """Return what simulated campaigns say, by the shape of the numbers."""
+    errors = dict(found.wasserstein_errors)
+    fewest, most = found.bars
+    middle = (found.bounds.lower + found.bounds.upper) / 2.0
+    names = {"share below the middle": f"share below {middle:g}"}
+    lines = [f"Distribution   Wasserstein error {_range(*found.wasserstein_range)}, simulated"]
+    if len(errors) > 1:
+        lines[0] += "; it depends on what values are like:"
+        lines += [
+            f"{'':15}{show(errors[name]):>6}  {name}: {shape.words}" for name, shape in found.shapes
+        ]
+    lines.append("Intervals      of 95% that hold whatever values are like are so wide, simulated:")
+    for name, (low, high) in found.interval_widths.items():
+        share = name.startswith("share")
+        text = f"{_range(100.0 * low, 100.0 * high)} points" if share else _range(low, high)
+        if name != "mean":
+            lines.append(f"{'':15}{names.get(name, name):22} {text}")
+    bars = str(most) if fewest == most else f"{fewest} to {most}"
+    lines.append(f"Histogram      {bars} equal bars can be told apart without assumptions")
+    return "\n".join(lines)
+
+
+def _range(low: float, high: float) -> str:
+    first, last = show(low), show(high)
+    return first if first == last else f"{first} to {last}"
 
 
 def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
@@ -195,7 +255,7 @@ def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title="The same people at other epsilons")
-    for heading in ("epsilon", "mean within", "at worst", "Wasserstein", "bits"):
+    for heading in ("epsilon", "mean within", "at worst", "Wasserstein\nup to", "bits"):
         table.add_column(heading, justify="right")
     table.add_column(f"people for {show(found.half_width, digits=3)}", justify="right")
     for other in others:
@@ -203,7 +263,7 @@ def _show_table(found: Plan, others: tuple[Plan, ...]) -> None:
             f"{other.epsilon:g}",
             show(other.half_width, digits=3),
             show(other.worst_half_width, digits=3),
-            show(other.wasserstein_error),
+            show(other.wasserstein_range[1]),
             str(other.bits),
             _people(other, found.half_width),
             style="bold" if other is found else None,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["estimates_document", "privacy_document"]
 
-_NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "goodness_of_fit")
+_NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "intervals",
+           "goodness_of_fit")  # fmt: skip
 
 
 def estimates_document(
@@ -50,7 +51,9 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     }  # fmt: skip
     if isinstance(question, Number):
         bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
-        known = _number(summary) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
+        known = (
+            _number(summary, found.note) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
+        )
         return head | bounds | known
     found_answers = summary if isinstance(summary, AnswerSummary) else None
     if isinstance(question, YesNo):
@@ -83,7 +86,7 @@ def _published(found: QuestionEstimates) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _number(found: Summary) -> dict[str, Any]:
+def _number(found: Summary, note: str) -> dict[str, Any]:
     mean, method = found.mean, found.distribution.method
     return {
         "mean": {
@@ -100,6 +103,11 @@ def _number(found: Summary) -> dict[str, Any]:
         ],
         "distribution": {**asdict(found.fine), "method": method},
         "histogram": {**asdict(found.coarse), "method": method},
+        "intervals": {
+            "kind": found.interval_kind,
+            "assume": found.assumption or None,
+            "assumption": f"{note} {found.assumption_text}".lstrip(),
+        },
         "goodness_of_fit": found.goodness,
     }
 

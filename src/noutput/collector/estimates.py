@@ -15,7 +15,7 @@ from noutput.collector.documents import estimates_document, privacy_document
 from noutput.collector.estimable import check_question
 from noutput.collector.guarantees import Readers, readers_of, worst_of
 from noutput.collector.lanes import BusyError, Lane, Once
-from noutput.errors import DocumentError
+from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Number, Question
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from noutput.tally import Tally
 
 __all__ = [
-    "BINS", "LEVELS", "PAGE_LEVEL", "CampaignEstimates", "Estimates", "QuestionEstimates",
-    "allowed_bins", "page_bins",
+    "ASSUMPTIONS", "BINS", "CONTRADICTED", "LEVELS", "NOTHING", "PAGE_LEVEL",
+    "CampaignEstimates", "Contents", "Estimates", "QuestionEstimates", "allowed_bins", "page_bins",
 ]  # fmt: skip
 
 # What may be asked for is a small set, so that all of it is computed before the first answer ends
@@ -41,6 +41,9 @@ __all__ = [
 LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 BINS: Final = (4, 8, 16, 32, 64, 128, 256)
 PAGE_LEVEL: Final = 0.95
+NOTHING: Final = ""
+ASSUMPTIONS: Final = (NOTHING, "smooth")  # of the distribution of a number
+CONTRADICTED: Final = "The reports contradict that the answers are smooth."
 
 _OTHER_BINS = 64
 _FEWEST = 2  # reports that say anything
@@ -50,7 +53,7 @@ _REST = 10.0  # how much longer an answer is used than it took
 _LONGEST_REST_SECONDS = 30.0
 _KEPT_ANSWERS = 64  # questions whose answers are known, whatever the bins of others
 
-Name: TypeAlias = tuple[int, str, int, int | None]
+Name: TypeAlias = tuple[int, str, int, int | None, str]
 
 
 def page_bins(question: Question) -> int:
@@ -73,6 +76,8 @@ class QuestionEstimates:
     this question was published, and `last_readers` that of those in the last step; None where
     nothing below the epsilon of a report is proven. Where a person answers all questions, it is
     about this one alone.
+
+    A note says that the intervals do not assume what was asked for.
     """
 
     question: Question
@@ -82,11 +87,47 @@ class QuestionEstimates:
     release: Release | None = None
     readers: Readers | None = None
     last_readers: Readers | None = None
+    note: str = ""
 
     @property
     def reports(self) -> int:
         """The number of published reports on the question."""
         return self.tally.total
+
+
+class Contents:
+    """Estimates as JSON, by level: each is made when it is first asked for.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    questions : mapping of float to sequence of QuestionEstimates
+        By level.
+    more : mapping
+        What else is said.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        questions: Mapping[float, Sequence[QuestionEstimates]],
+        more: Mapping[str, object],
+    ) -> None:
+        self._campaign = campaign
+        self._questions = questions
+        self._more = more
+        self._made: dict[float, bytes] = {}
+
+    def __contains__(self, level: float) -> bool:
+        return level in self._made
+
+    def __getitem__(self, level: float) -> bytes:
+        made = self._made.get(level)
+        if made is None:
+            document = estimates_document(self._campaign, self._questions[level], level)
+            made = json.dumps({**document, **self._more}, allow_nan=False).encode()
+            self._made[level] = made
+        return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,15 +138,15 @@ class CampaignEstimates:
     ----------
     questions : sequence of QuestionEstimates
         In the campaign's order, with intervals of the dashboard's level.
-    contents : mapping of float to bytes
-        The same as ``GET /campaigns/{id}/estimates`` answers it, by level; none where only one
+    contents : Contents or None
+        The same as ``GET /campaigns/{id}/estimates`` answers it, by level; None where only one
         question was asked for.
     readers : Readers or None
         The guarantee of everybody whose reports were published, about all that they sent.
     """
 
     questions: Sequence[QuestionEstimates]
-    contents: Mapping[float, bytes]
+    contents: Contents | None = None
     readers: Readers | None = None
 
     @property
@@ -137,7 +178,8 @@ class Estimates:
     -----
     An answer is used for a second, or ten times as long as it took to compute (30 seconds at
     most), before the counts are read again, and ever after where they are the same. All levels
-    are computed together, and all who wait for the same answer wait for one computation; those who
+    share the fit to the counts; intervals of other levels than the dashboard's are computed when
+    they are asked for. All who wait for the same answer wait for one computation; those who
     have an answer from before get that meanwhile. Whoever asks, and however often, sees what was
     published last, and nothing else; `as_of` says when that was. What depends on neither bins nor
     page, such as the test for forgery, is computed once per question and counts.
@@ -152,30 +194,51 @@ class Estimates:
         self._answers: OrderedDict[Name, _Answer] = OrderedDict()
         self._bins: dict[Name, int] = {}
         self._once: Once[CampaignEstimates] = Once()
+        self._contents: Once[bytes] = Once()
 
     async def get(
-        self, entry: KnownCampaign, bins: int, place: int | None = None
+        self, entry: KnownCampaign, bins: int, place: int | None = None, assume: str = NOTHING
     ) -> CampaignEstimates:
         """Return the estimates of a campaign, or of one of its questions only.
+
+        What intervals of numbers may assume is one of `ASSUMPTIONS`.
 
         Raises
         ------
         BusyError
             If too many others are computed, and there is no answer from before.
         """
-        name = (entry.key, entry.state(self._clock()), bins, place)
+        name = (entry.key, entry.state(self._clock()), bins, place, assume)
         answer = self._answer(name, bins * (len(entry.campaign.questions) if place is None else 1))
         found = answer.found
         if found is not None and (time.monotonic() < answer.until or name in self._once):
             return found
         try:
             return await self._once.get(
-                name, lambda: self._lane.run(self._refresh, answer, entry, bins, place)
+                name, lambda: self._lane.run(self._refresh, answer, entry, bins, place, assume)
             )
         except BusyError:
             if found is None:
                 raise
             return found
+
+    async def content(self, entry: KnownCampaign, bins: int, level: float, assume: str) -> bytes:
+        """Return the estimates of a campaign as JSON.
+
+        Raises
+        ------
+        BusyError
+            If too many others are computed.
+        """
+        found = await self.get(entry, bins, None, assume)
+        contents = found.contents
+        if contents is None:  # pragma: no cover (all questions were asked for)
+            raise TypeError(type(contents).__name__)
+        if level in contents:
+            return contents[level]
+        return await self._contents.get(
+            (id(contents), level), lambda: self._lane.run(contents.__getitem__, level)
+        )
 
     def _answer(self, name: Name, bins: int) -> _Answer:
         answer = self._answers.setdefault(name, _Answer())
@@ -187,7 +250,12 @@ class Estimates:
         return answer
 
     def _refresh(
-        self, answer: _Answer, entry: KnownCampaign, bins: int, place: int | None
+        self,
+        answer: _Answer,
+        entry: KnownCampaign,
+        bins: int,
+        place: int | None,
+        assume: str,
     ) -> CampaignEstimates:
         start = time.monotonic()
         found = answer.found
@@ -196,7 +264,7 @@ class Estimates:
         now = self._clock()
         shown = self._store.published(entry.key)
         if found is None or sum(shown.counts.values()) != found.reports:
-            found = answer.found = _compute(entry, shown, bins, place, now)
+            found = answer.found = _compute(entry, shown, bins, place, assume, now)
             self._metrics.estimates += 1
         end = time.monotonic()
         answer.until = end + _rest(end - start)
@@ -209,23 +277,37 @@ def _rest(seconds: float) -> float:
 
 
 def _known(
-    mechanism: TableMechanism | AnswerMechanism, tally: Tally, question: Question, bins: int
-) -> tuple[Mapping[float, Summary | AnswerSummary], str | None]:
-    """Return the summaries of a question by level, or none and why."""
+    mechanism: TableMechanism | AnswerMechanism,
+    tally: Tally,
+    question: Question,
+    bins: int,
+    assume: str,
+) -> tuple[Mapping[float, Summary | AnswerSummary], str | None, str]:
+    """Return the summaries of a question by level, or none and why, and a note."""
+    note = ""
     if tally.total == 0:
-        return {}, "no report is published"
+        return {}, "no report is published", note
     if tally.total < _FEWEST:
-        return {}, "there are fewer than two reports"
+        return {}, "there are fewer than two reports", note
     try:
         check_question(question, mechanism)
     except DocumentError as error:  # of a campaign that would be refused now
-        return {}, f"{error.name} must {error.rule}"
+        return {}, f"{error.name} must {error.rule}", note
     if isinstance(mechanism, AnswerMechanism):
         known = _answer_summaries(mechanism, tally, question)
     else:
-        known = summaries(mechanism, tally, question, LEVELS, bins=bins)
-    _ = known[PAGE_LEVEL].goodness  # the slowest part, which all share: computed here
-    return known, None
+        try:
+            known = summaries(
+                mechanism, tally, question, LEVELS, bins=bins, assume=assume or None
+            )  # fmt: skip
+        except InvalidArgumentError as error:
+            if error.name != "assume":
+                raise
+            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+            note = CONTRADICTED
+    shown = known[PAGE_LEVEL]
+    _ = shown.goodness, shown.bars, shown.lines  # what the page shows: computed here, once
+    return known, None, note
 
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
@@ -236,7 +318,12 @@ def _answer_summaries(
 
 
 def _compute(
-    entry: KnownCampaign, shown: Published, bins: int, place: int | None, now: datetime
+    entry: KnownCampaign,
+    shown: Published,
+    bins: int,
+    place: int | None,
+    assume: str,
+    now: datetime,
 ) -> CampaignEstimates:
     campaign = entry.campaign
     found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
@@ -246,29 +333,28 @@ def _compute(
     for index, (each, mechanism, tally) in enumerate(asked):
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
+        note = ""
         release = releases.get(index)
         readers: tuple[Readers | None, Readers | None] = (None, None)
         if place in (None, index):
-            known, reason = _known(mechanism, tally, each, bins)
+            known, reason, note = _known(mechanism, tally, each, bins, assume)
             readers = _readers(mechanism, release)
         for level, questions in found.items():
             summary = known.get(level)
-            questions.append(QuestionEstimates(each, tally, summary, reason, release, *readers))
+            questions.append(
+                QuestionEstimates(each, tally, summary, reason, release, *readers, note=note)
+            )
     together = campaign.ask == "all"
     everybody = worst_of(entry.mechanisms, shown.releases, all_questions=together)
     if place is not None:
-        return CampaignEstimates(found[PAGE_LEVEL], {}, everybody)
+        return CampaignEstimates(found[PAGE_LEVEL], None, everybody)
     more = {
         "as_of": max((each.at for each in shown.releases), default=None),
         "state": entry.state(now),
         "privacy": privacy_document(campaign.epsilon, everybody),
     }
-    contents = {
-        level: json.dumps(
-            {**estimates_document(campaign, questions, level), **more}, allow_nan=False
-        ).encode()
-        for level, questions in found.items()
-    }
+    contents = Contents(campaign, found, more)
+    _ = contents[PAGE_LEVEL]
     return CampaignEstimates(found[PAGE_LEVEL], contents, everybody)
 
 

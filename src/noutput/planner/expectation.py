@@ -12,32 +12,35 @@ mean x and variance :math:`\mathrm{Var}[Y|x]`. If people's numbers have a densit
 Both parts are exact for a table and a histogram, so the standard error of a plan is a formula, not
 a simulation. It is what `noutput.estimate_mean` will find for numbers distributed as assumed. For
 other scores, :math:`\sigma^2` is the variance of their expectation at x, and their largest bias is
-part of the half widths.
+part of the half widths. Where the mean's interval will be a slack interval, half its width is
+simulated, and the standard errors are still those of scores.
 
 Over all distributions with mean :math:`\mu` the sum of the two is at most
 :math:`\hat s(\mu) - \mu^2`, where :math:`\hat s` is the least concave function above the second
 moment :math:`s(x) = \mathrm{Var}[Y|x] + x^2` of decoded reports, and some mixture of two numbers
 reaches that. The worst case is its maximum over :math:`\mu`.
 
-The error of a distribution has no formula. It is simulated: campaigns are drawn from reference
-shapes (`SHAPES`), always with the same seed, and estimated by the default method.
+The error of a distribution and the widths of its intervals have no formula. They are simulated:
+see `noutput.planner.forecast`, and `noutput.planner.shapes` for what people's numbers may be like.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput import _checks
+from noutput._numbers import round_bins
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.distance import wasserstein
-from noutput.estimate.distribution import estimate_distribution
 from noutput.estimate.mean_scores import half_width, reports_for, scores_for
+from noutput.estimate.mean_slack import is_shorter
 from noutput.mechanisms.moments import mean_square
-from noutput.tally import Tally
+from noutput.planner.forecast import Widths, interval_widths, mean_half_width, wasserstein_error
+from noutput.planner.shapes import SHAPES, Shape, shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,30 +66,8 @@ SCORE = half_width(1.0, 0.0, LEVEL)
 EVEN = np.ones(1)
 """The prior of people who are spread evenly."""
 MOST_PEOPLE = 10**15
-_BINS = 64
-_CAMPAIGNS = 16
-_SEED = 5
-
-
-def _shapes() -> dict[str, NDArray[np.float64]]:
-    x = (np.arange(_BINS) + 0.5) * (2.0 / _BINS) - 1.0
-    humps = np.exp(-0.5 * ((x[:, None] - [-0.5, 0.5]) / 0.15) ** 2)
-    densities = {
-        "even": np.ones(_BINS),
-        "one hump": np.exp(-0.5 * (x / 0.25) ** 2),
-        "two humps": humps.sum(axis=1),
-        "skewed": np.exp(-(x + 1.0) / 0.4),
-    }
-    return {name: weights / weights.sum() for name, weights in densities.items()}
-
-
-SHAPES = _shapes()
-"""Histograms of 64 bins of [-1, 1] that stand for what people's numbers may look like.
-
-Even: all numbers alike. One hump: normal around the middle, with an eighth of the range as its
-standard deviation. Two humps: normal around the quarters. Skewed: exponential from the lower end,
-with a fifth of the range as its mean.
-"""
+_STEPS = 12
+_CLOSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +88,8 @@ class Plan:
         The same for numbers distributed as unfavorably as possible.
     respondents_error : float
         The standard error for the mean of just these people, for numbers as assumed.
-    wasserstein_errors : tuple of pairs
-        The expected Wasserstein error of the estimated distribution for every reference shape,
-        or for the prior alone where one was given.
+    shapes : tuple of pairs
+        Names and shapes that are simulated: `SHAPES`, or the prior alone where one was given.
     mechanism : TableMechanism
         The table that the plan is made for.
     bias_bound : float
@@ -123,8 +103,12 @@ class Plan:
     >>> found = no.plan(epsilon=1, people=50_000, bounds=no.Interval(0, 180), objective="worst")
     >>> round(found.half_width, 2), round(found.worst_half_width, 2), found.bits
     (1.64, 1.76, 4)
-    >>> 1.0 < found.wasserstein_error < 1.3
+    >>> low, high = found.wasserstein_range
+    >>> 0.5 < low < found.wasserstein_error < high < 12
     True
+    >>> low, high = found.interval_widths["median"]
+    >>> 1 < low < high < 180, found.bars[0] <= found.bars[1]
+    (True, True)
     >>> found.people_for(0.8) > 4 * found.people
     True
     """
@@ -135,7 +119,7 @@ class Plan:
     standard_error: float
     worst_standard_error: float
     respondents_error: float
-    wasserstein_errors: tuple[tuple[str, float], ...]
+    shapes: tuple[tuple[str, Shape], ...] = field(repr=False)
     mechanism: TableMechanism = field(repr=False)
     bias_bound: float = 0.0
     prior: NDArray[np.float64] = field(default_factory=EVEN.copy, repr=False, compare=False)
@@ -143,13 +127,15 @@ class Plan:
     @property
     def half_width(self) -> float:
         """Half the width of the 95% interval for the mean, at most that of the bounds."""
-        return min(half_width(self.standard_error, self.bias_bound, LEVEL), self.bounds.half_width)
+        expected = expected_half_width(self.mechanism, self.people, self.prior)
+        return min(expected, 1.0) * self.bounds.half_width
 
     @property
     def worst_half_width(self) -> float:
         """The same for numbers distributed as unfavorably as possible."""
-        half = half_width(self.worst_standard_error, self.bias_bound, LEVEL)
-        return min(half, self.bounds.half_width)
+        bias = scores_for(self.mechanism, self.people).bias_bound * self.bounds.half_width
+        half = half_width(self.worst_standard_error, bias, LEVEL)
+        return min(max(half, self.half_width), self.bounds.half_width)
 
     @property
     def mean_method(self) -> str:
@@ -158,16 +144,71 @@ class Plan:
         Examples
         --------
         >>> import noutput as no
-        >>> no.plan(epsilon=1, people=2_000, objective="distribution").mean_method
-        'nearly unbiased'
+        >>> no.plan(epsilon=1, people=20_000).mean_method
+        'unbiased'
         """
+        if is_shorter(self.mechanism, self.people):
+            return "slack"
         return "nearly unbiased" if self.bias_bound else "unbiased"
+
+    @property
+    def wasserstein_errors(self) -> tuple[tuple[str, float], ...]:
+        """The expected Wasserstein error of the estimated distribution for every shape.
+
+        Simulated at first use.
+        """
+        unit = self.bounds.half_width
+        return tuple(
+            (name, unit * wasserstein_error(self.mechanism, self.people, shape))
+            for name, shape in self.shapes
+        )
+
+    @property
+    def wasserstein_range(self) -> tuple[float, float]:
+        """The smallest and the largest of the expected Wasserstein errors."""
+        errors = [error for _, error in self.wasserstein_errors]
+        return min(errors), max(errors)
 
     @property
     def wasserstein_error(self) -> float:
         """The expected Wasserstein error, averaged over the shapes."""
         errors = [error for _, error in self.wasserstein_errors]
         return math.fsum(errors) / len(errors)
+
+    @property
+    def interval_widths(self) -> dict[str, tuple[float, float]]:
+        """Widths of 95% intervals without assumptions: the narrowest and widest in simulations.
+
+        Of the mean, the lower quartile and the median in the units of the bounds; of the share of
+        people below the middle of the bounds and of the share in a quarter of them (four
+        quarters' average) from 0 to 1. Simulated at first use.
+        """
+        unit, widths = self.bounds.half_width, self._widths
+        return {
+            "mean": _range(unit * each.mean for each in widths),
+            "lower quartile": _range(unit * each.quartile for each in widths),
+            "median": _range(unit * each.median for each in widths),
+            "share below the middle": _range(each.below_middle for each in widths),
+            "share of a quarter": _range(each.quarter for each in widths),
+        }
+
+    @property
+    def bars(self) -> tuple[int, int]:
+        """How many equal bars of a histogram can be told apart: the fewest and most in simulations.
+
+        So many that the 95% intervals of their shares are, on average, no wider than an even
+        share. Summaries draw no more.
+        """
+        found = [each.bars for each in self._widths]
+        return min(found), max(found)
+
+    @property
+    def _widths(self) -> list[Widths]:
+        most = round_bins(self.bounds.lower, self.bounds.upper)
+        found = (
+            interval_widths(self.mechanism, self.people, shape, most) for _, shape in self.shapes
+        )
+        return [each for campaigns in found for each in campaigns]
 
     @property
     def bits(self) -> int:
@@ -179,10 +220,17 @@ class Plan:
         return people_for(error, self.mechanism, self.bounds, self.prior)
 
 
+def _range(values: Iterable[float]) -> tuple[float, float]:
+    found = list(values)
+    return min(found), max(found)
+
+
 def expected_half_width(
     mechanism: TableMechanism, people: int, prior: NDArray[np.float64]
 ) -> float:
     """Return half the width of the mean's 95% interval, in units of half the bounds' width."""
+    if is_shorter(mechanism, people):
+        return mean_half_width(mechanism, people, shape_of(prior))
     scores = scores_for(mechanism, people)
     return half_width(math.sqrt(scores.expected(prior)[0] / people), scores.bias_bound, LEVEL)
 
@@ -196,7 +244,15 @@ def people_for(
     if not count <= MOST_PEOPLE:
         rule = f"be reachable with {MOST_PEOPLE:.0e} people"
         raise InvalidArgumentError("error", rule, error)
-    return max(2, math.ceil(count * (1.0 - 1e-12)))  # not one more for a rounding error
+    found = max(2, math.ceil(count * (1.0 - 1e-12)))  # not one more for a rounding error
+    for _ in range(_STEPS):  # slack intervals have no formula, but shrink about as others do
+        if not is_shorter(mechanism, found):
+            break
+        ratio = expected_half_width(mechanism, found, prior) / wanted
+        if 1.0 - _CLOSE < ratio <= 1.0:
+            break
+        found = math.ceil(found * (ratio * (1.0 + _CLOSE / 2.0)) ** 2)
+    return found
 
 
 def histogram_variance(weights: NDArray[np.float64]) -> float:
@@ -213,7 +269,7 @@ def expect(
 ) -> Plan:
     """Return what to expect of a table; the prior adds up to 1."""
     weights = EVEN if prior is None else prior
-    shapes = SHAPES if prior is None else {"prior": prior}
+    shapes = SHAPES if prior is None else {"prior": shape_of(prior)}
     scores = scores_for(mechanism, people)
     variance, noise = scores.expected(weights)
     unit = bounds.half_width / math.sqrt(people)
@@ -224,26 +280,8 @@ def expect(
         standard_error=math.sqrt(variance) * unit,
         worst_standard_error=math.sqrt(scores.worst_variance()) * unit,
         respondents_error=math.sqrt(noise) * unit,
-        wasserstein_errors=tuple(
-            (name, _simulate(mechanism, people, bounds, shape)) for name, shape in shapes.items()
-        ),
+        shapes=tuple(shapes.items()),
         mechanism=mechanism,
-        bias_bound=scores.bias_bound * bounds.half_width,
+        bias_bound=0.0 if is_shorter(mechanism, people) else scores.bias_bound * bounds.half_width,
         prior=weights,
     )
-
-
-def _simulate(
-    mechanism: TableMechanism, people: int, bounds: Interval, shape: NDArray[np.float64]
-) -> float:
-    """Return the average Wasserstein error of simulated campaigns."""
-    rng = np.random.default_rng(_SEED)
-    chances = shape @ mechanism.transition(len(shape))
-    drawn = rng.multinomial(people, chances / chances.sum(), size=_CAMPAIGNS)
-    tallies = [Tally(mechanism.fingerprint, tuple(row)) for row in drawn.tolist()]
-    found = estimate_distribution(mechanism, tallies, _BINS)
-    sums = np.concatenate([[0.0], np.cumsum(shape)])
-    places = np.linspace(0.0, 1.0, len(sums))
-    truth = np.diff(np.interp(np.linspace(0.0, 1.0, _BINS + 1), places, sums))
-    estimates = np.array([estimate.probabilities for estimate in found])
-    return float(np.mean(wasserstein(estimates, truth, bounds)))

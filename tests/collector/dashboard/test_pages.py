@@ -18,9 +18,10 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.estimates import page_bins
 from noutput.collector.store import open_store
 from tests.campaign.tokens import anonymous_campaign
-from tests.collector.conftest import make_campaign, with_questions
+from tests.collector.conftest import NUMBERS, make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
@@ -56,7 +57,7 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     assert f"{found['mean']['value']:.1f}" in page.text.replace(",", "")
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
                  "No sign of forged reports", "the least that any", "reports",
-                 "but the average's assume a smooth distribution"):  # fmt: skip
+                 "95% intervals that hold whatever people answer", "No assumption"):  # fmt: skip
         assert text in page.text, text
     pattern = re.compile(r'id="history-data".*?json">(.*?)</script>', re.DOTALL)
     data = pattern.search(get(service, PAGE).text)
@@ -304,13 +305,68 @@ def test_bounds_of_any_size(service: Service, bounds: tuple[float, float]) -> No
         assert service.call("GET", f"{PAGE}/{export}").status_code == 200
 
 
-def test_every_number_has_bins_of_round_width(service: Service) -> None:
+def test_every_number_has_bars_of_round_width(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
-    fill(service, campaign, 300)
-    for name, step in (("minutes", "10 min"), ("rides", "0.5"), ("cost", "2.5 USD")):
+    fill(service, campaign, 3_000)
+    for place, (name, unit) in enumerate((("minutes", " min"), ("rides", ""), ("cost", " USD"))):
         page = read(get(service, f"{PAGE}?question={name}"))
-        assert f"Share of people in steps of {step}." in page.text
+        bins = page_bins(campaign.questions[place])
+        found = service.call("GET", f"{PAGE}/estimates?bins={bins}").json()["questions"][place]
+        edges = found["histogram"]["edges"]
+        step = edges[1] - edges[0]
+        assert f"Share of people in steps of {step:g}{unit}." in page.text
+        assert (100.0 * step).is_integer()
+
+
+def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    service.create(campaign)
+    fill(service, campaign, 3_000)
+    free, smooth, unknown = (
+        get(service, f"{PAGE}?question=minutes{more}")
+        for more in ("", "&assume=smooth", "&assume=nonsense")
+    )
+    assert "hold whatever people answer" in free.text
+    assert "hold whatever people answer" in unknown.text
+    assert 'aria-current="true">No assumption<' in free.text
+    assert "only if the answers are smooth" in smooth.text
+    assert 'aria-current="true">If answers are smooth<' in smooth.text
+    for export in ("estimates", "estimates.csv", "distribution.svg"):
+        assert "assume=smooth" in smooth.text.split(f"{PAGE}/{export}")[1].split('"')[0]
+    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
+    assert found["intervals"]["assume"] in found["intervals"]["assumption"]
+    table = service.call("GET", f"{PAGE}/estimates.csv?assume=smooth").text
+    assert found["intervals"]["assume"] in table
+    picture = service.call("GET", f"{PAGE}/distribution.svg?assume=smooth").text
+    assert "if answers are smooth" in picture
+    assert problem(service.call("GET", f"{PAGE}/estimates?assume=rough"))[0] == 422
+
+
+def test_reports_that_contradict_an_assumption_get_other_intervals(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
+    service.create(campaign)
+    everybody = [draw_report(campaign, {"minutes": 90.0}) for _ in range(5_000)]
+    service.batch(campaign, everybody)
+    page = read(get(service, f"{PAGE}?assume=smooth")).text
+    assert "The reports contradict that the answers are smooth." in page
+    assert "hold whatever people answer" in page
+    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
+    assert found["intervals"]["assume"] is None
+    assert found["intervals"]["assumption"].startswith("The reports contradict")
+
+
+def test_reports_that_tell_nothing_get_words_and_no_bars(service: Service) -> None:
+    campaign = make_campaign(public=True, outputs=8)
+    service.create(campaign)
+    fill(service, campaign, 20)
+    page = read(get(service, PAGE))
+    assert "There is no picture yet" in page.text
+    assert "with a proof for every distribution and for so few reports" in page.text
+    assert "The picture as a table" not in page.text
+    picture = service.call("GET", f"{PAGE}/distribution.svg").text
+    assert "The reports cannot tell yet." in picture
+    assert "chart-band" not in picture
 
 
 def test_the_past_goes_forward_where_the_clock_did_not(service: Service, public: Campaign) -> None:

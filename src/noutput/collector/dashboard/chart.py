@@ -99,6 +99,7 @@ def distribution_svg(
     *,
     heading: str = "",
     label: str = "",
+    note: str = "",
 ) -> str:
     """Draw the distribution of a number.
 
@@ -114,6 +115,8 @@ def distribution_svg(
         Written at the top of a picture that stands on its own, with a background.
     label : str
         What the picture says, for those who do not see it.
+    note : str
+        Written at the foot of a picture that stands on its own.
     """
     if heading:
         size = replace(size, top=size.top + _HEADING, height=size.height + _HEADING)
@@ -124,6 +127,9 @@ def distribution_svg(
         *_bars(frame, found),
         *_quartiles(frame),
     ]
+    if heading and note:
+        room = int((size.width - size.left) / _LETTER) - len(axis) - 2
+        parts.append(put_text(size.left, frame.base + 38, shorten(note, room), "start"))
     return document(size.width, size.height, parts, heading=heading, label=label)
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from noutput._numbers import show, tick_labels
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
-from noutput.collector.dashboard.subject import Followed, Glance, Subject
+from noutput.collector.dashboard.subject import Followed, Glance, Subject, Table
+from noutput.collector.dashboard.svg import document, put_text
+from noutput.collector.estimates import NOTHING
 from noutput.estimate.mean import reports_needed
 
 if TYPE_CHECKING:
@@ -28,16 +30,39 @@ _QUANTILES = {
     0.95: "95% are below",
 }
 _MEDIAN = 0.5
+_NEARLY_ALL = 0.9  # of what is possible: then nothing is known
 _VAGUE = (
     "The reports are too few yet to say much: the average may still be almost anywhere between "
     "the bounds."
 )
-_SMOOTH = "All intervals but the average's assume a smooth distribution."
-_KEYS = (("line", "estimate"), ("band", "95% uncertainty"), ("mark", "quartiles"))
+_FREE = (
+    "The bands are 95% intervals that hold whatever people answer. The bars are as narrow as the "
+    "reports can tell apart without assuming anything."
+)
+_PROVEN = (
+    "The bands are 95% intervals with a proof for every distribution and for so few reports. The "
+    "bars are as narrow as the reports can tell apart."
+)
+_ASSUMING = (
+    "The bands are 95% intervals only if the answers are smooth: they assume {assumption}. The "
+    "reports do not contradict that, and cannot prove it. The average assumes nothing."
+)
+_UNTOLD = (
+    "There is no picture yet: nearly every way in which the answers may be spread fits the reports."
+)
+_UNTOLD_SHORT = "The reports cannot tell yet."
+_CHOICES = ((NOTHING, "No assumption"), ("smooth", "If answers are smooth"))
+_KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 
 
 def number_subject(
-    question: Number, found: Summary, mechanism: TableMechanism, tally: Tally, *, alone: bool
+    question: Number,
+    found: Summary,
+    mechanism: TableMechanism,
+    tally: Tally,
+    *,
+    alone: bool,
+    note: str = "",
 ) -> Subject:
     """Prepare the page of a number; `alone` says whether nothing else was asked."""
     unit, name = question.unit, words.called(question)
@@ -61,20 +86,42 @@ def number_subject(
             needed=partial(reports_needed, mechanism, tally, found.mean_estimate),
         ),
         chart_title="How the answers are spread",
-        readout=f"Share of people in steps of {step}. {_SMOOTH}",
-        keys=_KEYS,
+        readout=f"Share of people in steps of {step}." if found.is_told else _UNTOLD,
+        keys=_KEYS if found.is_told else (),
         wide=draw_number(question, found, WIDE, label=picture),
         narrow=draw_number(question, found, NARROW, label=picture),
         figures=figures,
         fit=words.fit(found.goodness),
-        histogram=asdict(found.coarse),
+        table=_table(found),
+        histogram=asdict(found.coarse) if found.is_told else {},
+        basis=f"{note} {_basis(found)}".lstrip(),
+        choices=_CHOICES,
     )
+
+
+def _basis(found: Summary) -> str:
+    """Say in one or two plain sentences what the bands are, and what they assume."""
+    if found.assumption:
+        return _ASSUMING.format(assumption=found.assumption)
+    return _PROVEN if found.interval_kind == "guaranteed" else _FREE
+
+
+def _table(found: Summary) -> Table | None:
+    if not found.is_told:
+        return None
+    rows = [[bar.label, bar.texts[0], f"{bar.texts[1]} to {bar.texts[2]}"] for bar in found.bars]
+    return Table(["From and to", "Share", "95% interval"], rows)
 
 
 def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
     """Draw the histogram of a number; see `distribution_svg`."""
+    if not found.is_told:
+        words_only = put_text(size.width / 2.0, size.height / 2.0, _UNTOLD_SHORT)
+        return document(size.width, size.height, [words_only], **texts)
     axis = question.unit or words.called(question)
-    return distribution_svg(found.coarse, found.quantiles, axis, size, **texts)
+    assumed = "if answers are smooth" if found.assumption else "whatever people answer"
+    note = f"Bands: {100.0 * found.level:g}% intervals, {assumed}"
+    return distribution_svg(found.coarse, found.quantiles, axis, size, note=note, **texts)
 
 
 def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
@@ -89,9 +136,12 @@ def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
             f"A nearly unbiased estimate: on average it is off by at most {bias}, which the "
             "interval allows for."
         )
-    median = words.with_unit(found.quantiles[_MEDIAN].texts[0], question.unit)
+    middle = found.quantiles[_MEDIAN]
+    median = words.with_unit(middle.texts[0], question.unit)
     moved = words.with_unit(show(found.mean_estimate.poisoning_bound(1)), question.unit)
-    facts = [("Half are below", median), ("One false report moves it by at most", moved)]
+    facts = [("One false report moves it by at most", moved)]
+    if middle.half < _NEARLY_ALL * found.distribution.bounds.half_width:
+        facts.insert(0, ("Half are below", median))
     title = "Average" if alone else f"Average {words.called(question)}"
     return Glance(title, value, low, high, question.unit, notes=notes, facts=facts)
 

@@ -16,7 +16,7 @@ from noutput.collector.dashboard.pages import answer, page, render
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import draw, question_view
-from noutput.collector.estimates import page_bins
+from noutput.collector.estimates import ASSUMPTIONS, NOTHING, page_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -79,6 +79,7 @@ async def campaign_page(
     values = {
         "entry": entry, "campaign": entry.campaign, "state": entry.state(now),
         "path": _path(request, target), "signed_in": token is not None,
+        "assume": _assume(request),
     }  # fmt: skip
     # Everybody with the same rights gets the same page, which is made once per change.
     rights = (may_read(token, entry), is_operator(token, entry), token is not None)
@@ -90,7 +91,8 @@ async def campaign_page(
             return await services.lanes.pages.run(render, "private.html", {**values, **more})
 
         return answer(request, await services.renderings.get(name, values["state"], promise))
-    found = await services.estimates.get(entry, page_bins(entry.campaign.questions[place]), place)
+    bins = page_bins(entry.campaign.questions[place])
+    found = await services.estimates.get(entry, bins, place, _assume(request))
     alarms = _alarms(services, entry, token, now)
     ending = _is_ending(entry, now)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) or ending else 0
@@ -135,7 +137,11 @@ def _alarms(
 def _path(request: Request, target: float | None) -> str:
     """Return the address of a page with the parameters that it knows, and no others."""
     name = request.query_params.get("question", request.query_params.get("attribute"))
-    known = {"question": name, "target": None if target is None else f"{target:g}"}
+    known = {
+        "question": name,
+        "target": None if target is None else f"{target:g}",
+        "assume": _assume(request) or None,
+    }
     query = urlencode({name: value for name, value in known.items() if value is not None})
     return request.url.path + (f"?{query}" if query else "")
 
@@ -150,6 +156,12 @@ def _place(request: Request, entry: KnownCampaign) -> int:
     return place
 
 
+def _assume(request: Request) -> str:
+    """Return what intervals may assume: nothing unless a known assumption is asked for."""
+    asked = request.query_params.get("assume", NOTHING)
+    return asked if asked in ASSUMPTIONS else NOTHING
+
+
 def _positive(text: str | None) -> float | None:
     try:
         number = float(text or "")
@@ -159,13 +171,16 @@ def _positive(text: str | None) -> float | None:
 
 
 @router.get("/campaigns/{id}/estimates.csv")
-async def export_csv(campaign_id: Id, services: Shared, token: MaybeReader) -> Response:
+async def export_csv(
+    campaign_id: Id, request: Request, services: Shared, token: MaybeReader
+) -> Response:
     """Return everything that is estimated as one table."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    found = await services.estimates.get(entry, page_bins(entry.campaign.questions[0]))
+    bins, assume = page_bins(entry.campaign.questions[0]), _assume(request)
+    found = await services.estimates.get(entry, bins, None, assume)
     make = partial(services.lanes.pages.run, estimates_csv, found)
-    table = await services.renderings.get(("table", entry.key), found, make)
+    table = await services.renderings.get(("table", entry.key, assume), found, make)
     return _file(f"{entry.campaign.id}.csv", "text/csv", table)
 
 
@@ -177,14 +192,14 @@ async def export_svg(
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     place = _place(request, entry)
-    bins = page_bins(entry.campaign.questions[place])
-    found = (await services.estimates.get(entry, bins, place)).questions[place]
+    bins, assume = page_bins(entry.campaign.questions[place]), _assume(request)
+    found = (await services.estimates.get(entry, bins, place, assume)).questions[place]
     if found.summary is None:
         raise ProblemError("not-found", f"there is no picture: {found.reason}")
     asked = found.question.text or entry.campaign.text
     heading = f"{asked} ({found.reports:,} private reports)"
     make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)
-    picture = await services.renderings.get(("picture", entry.key, place), found, make)
+    picture = await services.renderings.get(("picture", entry.key, place, assume), found, make)
     return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
 
 

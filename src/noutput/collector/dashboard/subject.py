@@ -116,11 +116,15 @@ class Subject:
     histogram : dict
         What the picture of a number shows, as columns.
     table : Table or None
-        The same in words, where the picture is of answers.
+        The same in words.
     figures : sequence of tuples of str
         All other figures: name, value and the ends of the interval.
     fit : tuple of str
         State, heading and explanation of the test for forged reports.
+    basis : str
+        What the intervals of the picture are, and what they assume.
+    choices : sequence of pairs of str
+        What they may assume instead: as addresses name it, and in words.
     """
 
     glance: Glance
@@ -134,3 +138,5 @@ class Subject:
     fit: tuple[str, str, str]
     table: Table | None = None
     histogram: dict[str, Any] = field(default_factory=dict)
+    basis: str = ""
+    choices: Sequence[tuple[str, str]] = ()

@@ -21,8 +21,9 @@ __all__ = ["estimates_csv"]
 
 _HEAD = (
     "question", "kind", "unit", "reports", "statistic", "answer", "from", "to", "value", "low",
-    "high",
+    "high", "assumption",
 )  # fmt: skip
+_FREE = ("mean", "goodness_of_fit")  # of numbers: nothing is ever assumed for them
 
 
 def estimates_csv(estimates: CampaignEstimates) -> str:
@@ -33,7 +34,8 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
     The columns from and to are the ends of a bin, or the share that a quantile is for; low and
     high are the ends of the interval. A "share" is of an answer, or of a bin of a number's
     distribution; a "histogram" is of a bar of its picture; "at_most" is the share of an answer
-    and those before it; "goodness_of_fit" is a p-value, and has no interval.
+    and those before it; "goodness_of_fit" is a p-value, and has no interval. The column assumption
+    says what the interval assumes, and is empty where it assumes nothing.
     """
     target = io.StringIO()
     writer = csv.writer(target)
@@ -45,7 +47,10 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
         unit = asked.unit if isinstance(asked, Number) else ""
         head = (asked.name, asked.kind, _harmless(unit), each.reports)
         rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
-        writer.writerows((*head, *row) for row in rows)
+        assumed = "" if isinstance(found, AnswerSummary) else found.assumption
+        writer.writerows(
+            (*head, *row, "" if row[0] in _FREE else assumed) for row in rows
+        )  # fmt: skip
     return target.getvalue()
 
 

@@ -151,7 +151,9 @@ def _subject(entry: KnownCampaign, estimate: QuestionEstimates) -> Subject | Non
     mechanism, alone = entry.mechanisms[place], len(entry.campaign.questions) == 1
     if not isinstance(mechanism, TableMechanism):  # pragma: no cover (campaigns pair them)
         raise TypeError(type(mechanism).__name__)
-    return number_subject(found.question, found, mechanism, estimate.tally, alone=alone)
+    return number_subject(
+        found.question, found, mechanism, estimate.tally, alone=alone, note=estimate.note
+    )
 
 
 def _goal(

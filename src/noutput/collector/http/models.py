@@ -69,13 +69,14 @@ class CampaignList(_Model):
 class MeanModel(_Model):
     """The estimate of the mean.
 
-    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for.
+    It is unbiased, or off by at most `bias_bound` on average, which the interval allows for, or
+    the middle of a slack interval: of the means of all distributions that fit the reports.
     """
 
     value: float
     standard_error: float
     interval: tuple[float, float]
-    method: Literal["unbiased", "nearly unbiased"]
+    method: Literal["unbiased", "nearly unbiased", "slack"]
     bias_bound: float = Field(ge=0)
     influence: float = Field(
         ge=0, description="How far one report can move the mean: k people who lie, k times as far."
@@ -83,14 +84,14 @@ class MeanModel(_Model):
 
 
 class VarianceModel(_Model):
-    """The variance of the estimated distribution."""
+    """The variance of the estimated distribution, moved into its interval."""
 
     value: float
     interval: tuple[float, float]
 
 
 class QuantileModel(_Model):
-    """The number below which a share of all numbers lies."""
+    """The number below which a share of all numbers lies, moved into its interval."""
 
     share: float
     value: float
@@ -98,7 +99,7 @@ class QuantileModel(_Model):
 
 
 class DistributionModel(_Model):
-    """A histogram of equal bins between the bounds."""
+    """A histogram of equal bins between the bounds, its shares moved into their intervals."""
 
     edges: list[float]
     probabilities: list[float]
@@ -202,6 +203,20 @@ class AnswersEstimate(_QuestionEstimate):
     )
 
 
+class IntervalsModel(_Model):
+    """What all intervals of a number but the mean's are, and what they assume."""
+
+    kind: Literal["slack", "guaranteed"] = Field(
+        description="slack: all distributions that fit the reports; guaranteed: with a proof for "
+        "every number of reports, and always below 100."
+    )
+    assume: str | None = Field(
+        description="What they assume; null where that is nothing, as always below 100 reports and "
+        "where the reports contradict what was asked for."
+    )
+    assumption: str = Field(description="The same as a sentence for people.")
+
+
 class NumberEstimate(_QuestionEstimate):
     """What the reports on one number say; null where there are fewer than two."""
 
@@ -214,9 +229,9 @@ class NumberEstimate(_QuestionEstimate):
     quantiles: list[QuantileModel] | None
     distribution: DistributionModel | None
     histogram: DistributionModel | None = Field(
-        description="The distribution with four bins as one, where their number allows it: "
-        "what wider bins hold is known better."
+        description="The same with fewer and wider bins, as many as the reports can tell apart."
     )
+    intervals: IntervalsModel | None
 
 
 class OperatorModel(_Model):

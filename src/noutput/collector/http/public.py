@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from noutput import __version__
 from noutput.campaign.text import format_instant
 from noutput.collector.dashboard.routes import campaign_page
-from noutput.collector.estimates import LEVELS, PAGE_LEVEL, allowed_bins
+from noutput.collector.estimates import LEVELS, NOTHING, PAGE_LEVEL, allowed_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -46,6 +46,10 @@ __all__ = ["campaign_summary", "router"]
 router = APIRouter()
 _BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
 _LEVELS = "Of the intervals."
+_ASSUME = (
+    "What the intervals of numbers but the mean's may assume of the distribution: nothing if not "
+)
+_ASSUME += "given."
 _ENUM: dict[str, Any] = {"enum": list(LEVELS)}
 _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much
 
@@ -144,6 +148,7 @@ async def get_estimates(
     token: MaybeReader,
     bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
     level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
+    assume: Annotated[Literal["smooth"] | None, Query(description=_ASSUME)] = None,
 ) -> Response:
     """Return all that is estimated about every question, from the reports published so far.
 
@@ -154,9 +159,9 @@ async def get_estimates(
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     _check_among("bins", bins, allowed_bins(entry.campaign))
-    found = await services.estimates.get(entry, bins)
+    content = await services.estimates.content(entry, bins, level, assume or NOTHING)
     headers = {"Cache-Control": "no-store"}
-    return Response(found.contents[level], media_type="application/json", headers=headers)
+    return Response(content, media_type="application/json", headers=headers)
 
 
 def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:

@@ -18,11 +18,13 @@ solution of that convex problem. Whether they are best does not matter for the p
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.estimate.answers.exact import exact_interval
+from noutput.estimate.slack.chernoff import upper_ends
 from noutput.estimate.slack.path import best_scores
 from noutput.estimate.slack.places import Places
 from noutput.estimate.slack.program import BestFit
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["Guaranteed"]
 
 _LARGEST = 2.0**60
+_FEWEST = 64.0  # fewer reports share their scores
+_THRESHOLD = 4.0
+_KEPT = 64  # sets of statistics whose scores are known
 
 
 class Guaranteed:
@@ -59,23 +64,21 @@ class Guaranteed:
         self._reports = reports
         self._alpha = 1.0 - level
         even = np.asarray(channel.transition(1), np.float64)[0]
-        power = float(2.0 ** np.round(np.log2(min(max(reports, 1.0), _LARGEST))))
-        self._reference = BestFit(self.places.program, even / even.sum(), power)
+        self._even: Array = even / even.sum()
+        self._power = float(2.0 ** np.round(np.log2(min(max(reports, _FEWEST), _LARGEST))))
+
+    @cached_property
+    def _reference(self) -> BestFit:
+        return BestFit(self.places.program, self._even, self._power)
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
         rows = self.places.program.rows
-        scores = best_scores(self._reference, goals, 4.0)
+        scores = _known_scores(_Question(goals.tobytes(), rows.tobytes(), self._power, self, goals))
         expectations = scores @ rows.T
-        scores += (goals - expectations).max(axis=1)[:, None]
-        weights = scores @ rows.T
-        found = [
-            exact_interval(
-                rows, score, weight, self._shares, self._reports, self._alpha, side=-1.0
-            )[1]
-            for score, weight in zip(scores, weights, strict=True)
-        ]
-        result: Array = np.minimum(np.array(found), goals.max(axis=1))
+        scores = scores + (goals - expectations).max(axis=1)[:, None]
+        found = upper_ends(rows, scores, self._shares, self._reports, self._alpha)
+        result: Array = np.minimum(found, goals.max(axis=1))
         return result
 
     def at_level(self, level: float) -> Guaranteed:
@@ -94,3 +97,25 @@ class Guaranteed:
     def center(self) -> float:
         """The middle: data must not choose it."""
         return 0.0
+
+    def best_scores(self, goals: Array) -> Array:
+        """Return the scores for statistics, but for constants."""
+        return best_scores(self._reference, goals, _THRESHOLD)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Statistics and the table: no reports, so that scores are found once for many campaigns."""
+
+    goals_bytes: bytes
+    rows_bytes: bytes
+    power: float
+    asked: Guaranteed = field(compare=False)
+    goals: Array = field(compare=False)
+
+
+@lru_cache(maxsize=_KEPT)
+def _known_scores(question: _Question) -> Array:
+    scores = question.asked.best_scores(question.goals)
+    scores.flags.writeable = False
+    return scores

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
@@ -57,6 +58,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary: ...
 @overload
 def summarize(
@@ -68,6 +71,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary: ...
 def summarize(
     mechanism: Any,
@@ -78,6 +83,8 @@ def summarize(
     level: float = 0.95,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary:
     """Summarize the reports on one question: all statistics with their intervals.
 
@@ -90,11 +97,14 @@ def summarize(
     question : Number, Scale, Choice or YesNo, optional
         What was asked; that of the design if not given. Numbers without any are of [-1, 1].
     bins : int, optional
-        Of numbers: how many bins the distribution has; 64 if not given.
+        Of numbers: how many bins the distribution has; 64 if not given. The bars are fewer: as
+        many as the reports can tell apart.
     level : float
         The level of every interval on its own.
     people, method
         Of numbers: as in `estimate_mean` and `estimate_distribution`.
+    kind, assume
+        Of numbers: as in `DistributionEstimate.interval`, for all intervals but the mean's.
 
     Returns
     -------
@@ -114,7 +124,8 @@ def summarize(
     ('70.0%', '68.1%', '71.9%')
     """
     found = summaries(
-        mechanism, data, question, [level], bins=bins, people=people, method=method
+        mechanism, data, question, [level], bins=bins, people=people, method=method, kind=kind,
+        assume=assume,
     )  # fmt: skip
     return found[level]
 
@@ -128,6 +139,8 @@ def summaries(
     bins: int | None = None,
     people: int | None = None,
     method: str | None = None,
+    kind: str | None = None,
+    assume: AssumptionLike = None,
 ) -> Mapping[float, Summary | AnswerSummary]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one.
 
@@ -144,7 +157,7 @@ def summaries(
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
     if isinstance(mechanism, AnswerMechanism):
-        _refuse(bins=bins, people=people, method=method)
+        _refuse(bins=bins, people=people, method=method, kind=kind, assume=assume)
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
@@ -162,6 +175,8 @@ def summaries(
         people=people,
         bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
+        kind="slack" if kind is None else kind,
+        assume=assume,
     )
 
 

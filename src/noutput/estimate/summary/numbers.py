@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from noutput import _checks
-from noutput._numbers import show, tick_labels
+from noutput._numbers import round_bins, show, tick_labels
+from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
-from noutput.estimate.intervals import FEW, Intervals
+from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
+from noutput.estimate.summary.bars import bar_edges, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from noutput.estimate.counts import Array
+    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
     from noutput.tally import Tally
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["SHARES", "Summary", "number_summaries"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_JOINED = 4  # bins of the distribution in one of the coarse histogram
+_NEARLY_ALL = 0.9  # of all that is possible: an interval as wide tells nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,12 +49,13 @@ class Summary(Shown):
     distribution : DistributionEstimate
     level : float
         The level of every interval on its own.
-    mean, variance : Figure
-    quantiles : mapping of float to Figure
-        By the share of people below, one per share of `SHARES`.
-    fine, coarse : Histogram
-        The bins of the distribution, and those with four neighbors as one where their number
-        allows it: what wider bins hold is known better.
+    intervals : Intervals
+        Those of that level.
+
+    Notes
+    -----
+    Figures are computed at first use. Values are those of the estimated distribution, moved into
+    their intervals.
 
     Examples
     --------
@@ -58,16 +65,27 @@ class Summary(Shown):
     >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), way, bins=8)
     >>> found.reports, found.mean.texts, found.lines["Mean"]
     (10000, ('7.00', '6.81', '7.19'), ('7.00', '6.81', '7.19 km'))
-    >>> list(found.figures)[:3], found.standard_deviation.texts[0]
-    (['Mean', 'Variance', 'Standard deviation'], '2.5')
-    >>> [bar.label for bar in found.bars], found.records()[0]["statistic"]
-    (['0 to 5', '5 to 10'], 'mean')
+    >>> list(found.figures)[:3], found.variance.low <= found.variance.value <= found.variance.high
+    (['Mean', 'Variance', 'Standard deviation'], True)
+    >>> found.standard_deviation.value == found.variance.value**0.5, list(found.quantiles)[:2]
+    (True, [0.05, 0.25])
 
-    What forged reports could do, and a bias where the table has one:
+    The bars are as many as the reports can tell apart; `fine` has all bins:
+
+    >>> [bar.label for bar in found.bars], len(found.coarse.edges), len(found.fine.edges)
+    (['0 to 5', '5 to 10'], 3, 9)
+    >>> found.records()[0]["statistic"]
+    'mean'
+
+    What forged reports could do, a bias where the table has one, and what nobody can tell:
 
     >>> found.goodness, found.forged, found.forgery, found.bias_text, found.outside_text
     (1.0, 100, 0.2, '', '')
-    >>> found.notes == [f"Forged reports: {found.forged_text}", found.assumption_text]
+    >>> found.unknown_text
+    'These reports cannot tell the lower quartile: it may be nearly anything.'
+    >>> found.notes == [
+    ...     f"Forged reports: {found.forged_text}", found.unknown_text, found.assumption_text
+    ... ]
     True
     >>> found.interval_kind, found.to_dict()["reports"]
     ('slack', 10000)
@@ -78,11 +96,59 @@ class Summary(Shown):
     mean_estimate: MeanEstimate
     distribution: DistributionEstimate
     level: float
-    mean: Figure
-    variance: Figure
-    quantiles: Mapping[float, Figure]
-    fine: Histogram
-    coarse: Histogram
+    intervals: Intervals
+
+    @cached_property
+    def mean(self) -> Figure:
+        """The mean, as `estimate_mean` has it."""
+        return Figure(self.mean_estimate.value, *self.mean_estimate.interval(self.level))
+
+    @cached_property
+    def variance(self) -> Figure:
+        """The variance."""
+        return Figure(self.distribution.variance, *self.intervals.variance()).inside
+
+    @cached_property
+    def quantiles(self) -> Mapping[float, Figure]:
+        """Quantiles by the share of people below, one per share of `SHARES`."""
+        values = np.asarray(self.distribution.quantile(SHARES))
+        columns = (each.tolist() for each in (values, *self.intervals.quantiles(SHARES)))
+        rows = zip(SHARES, *columns, strict=True)
+        return {share: Figure(value, low, high).inside for share, value, low, high in rows}
+
+    @cached_property
+    def coarse(self) -> Histogram:
+        """Wide bins, as many as can be told apart: see `noutput.estimate.summary.bars`."""
+        edges, low, high = told_apart(self.intervals, _steps(self.distribution.bounds))
+        shares = np.diff(np.asarray(self.distribution.cdf(edges)))
+        return _histogram(edges, shares, low, high)
+
+    @cached_property
+    def fine(self) -> Histogram:
+        """The bins of the distribution, moved into their intervals."""
+        found = self.distribution
+        low, high = map(np.asarray, found.interval("bins", level=self.level, **self._options))
+        return _histogram(found.edges, found.probabilities, low, high)
+
+    def cdf_interval(self, at: ArrayLike) -> tuple[Array, Array]:
+        """Return the ends of the intervals for the shares of people below numbers.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> found = no.summarize(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.Number(0, 10))
+        >>> low, high = found.cdf_interval([5.0])
+        >>> bool(low[0] < 0.3 < high[0])
+        True
+        """
+        low, high = self.distribution.interval("cdf", at, level=self.level, **self._options)
+        return np.asarray(low), np.asarray(high)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The kind of the intervals, and what they assume."""
+        return {"kind": self.intervals.kind, "assume": self.intervals.assumption}
 
     @property
     def reports(self) -> int:
@@ -152,13 +218,44 @@ class Summary(Shown):
 
     @property
     def interval_kind(self) -> str:
-        """The kind of all intervals but the mean's: "slack", or "guaranteed" below 100 reports."""
-        return "slack" if self.reports >= FEW else "guaranteed"
+        """The kind of all intervals but the mean's: "slack", or "guaranteed"."""
+        return self.intervals.kind
+
+    @property
+    def assumption(self) -> str:
+        """What all intervals but the mean's assume, in words; empty where that is nothing."""
+        found = self.intervals.assumption
+        return "" if found is None else str(found)
 
     @property
     def assumption_text(self) -> str:
-        """What the intervals assume."""
-        return "All intervals hold whatever the distribution is."
+        """What the intervals assume, as a sentence."""
+        if self.assumption:
+            return f"All intervals but the mean's assume {self.assumption}."
+        if self.interval_kind == "guaranteed":
+            return "The intervals are proven for every distribution and every number of reports."
+        return "The intervals hold whatever the distribution is."
+
+    @property
+    def unknown_text(self) -> str:
+        """A note on what the reports cannot tell; empty where they tell something of all."""
+        named = {name: self.quantiles[share] for name, share in QUARTILES.items()}
+        wide = _NEARLY_ALL * 2.0 * self.distribution.bounds.half_width
+        unknown = [f"the {name.lower()}" for name, each in named.items() if 2.0 * each.half >= wide]
+        if not self.is_told:
+            unknown.append("how the values are spread")
+        if not unknown:
+            return ""
+        *first, last = unknown
+        told = f"{', '.join(first)} and {last}" if first else last
+        end = "it may be nearly anything" if not first else "they may be nearly anything"
+        return f"These reports cannot tell {told}: {end}."
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reports say anything about the shares of the fewest bars."""
+        widths = np.subtract(self.coarse.upper, self.coarse.lower)
+        return bool(widths.mean() < _NEARLY_ALL)
 
     @property
     def lines(self) -> dict[str, tuple[str, str, str]]:
@@ -169,8 +266,10 @@ class Summary(Shown):
 
     @property
     def bars(self) -> list[Bar]:
-        """The coarse histogram."""
+        """The coarse histogram; none where the reports say nothing about it."""
         shown = self.coarse
+        if not self.is_told:
+            return []
         texts = tick_labels(shown.edges)
         ends = [f"{low} to {high}" for low, high in pairwise(texts)]
         return [
@@ -180,8 +279,8 @@ class Summary(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """What to know about forged reports, the mean's bias and place, and the intervals."""
-        notes = [self.bias_text, self.outside_text, self.assumption_text]
+        """What to know about forged reports, the mean, what nobody can tell, and the intervals."""
+        notes = [self.bias_text, self.outside_text, self.unknown_text, self.assumption_text]
         return [f"Forged reports: {self.forged_text}", *(note for note in notes if note)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,8 +294,10 @@ class Summary(Shown):
             "upper": distribution.bounds.upper,
             "level": self.level,
             "intervals": {
-                "mean": "normal",
+                "mean": "slack" if mean.method == "slack" else "normal",
                 "others": self.interval_kind,
+                "kind": self.interval_kind,
+                "assume": self.assumption or None,
                 "assumption": self.assumption_text,
             },
             "mean": {
@@ -216,9 +317,10 @@ class Summary(Shown):
             "distribution": {
                 "method": distribution.method,
                 "converged": distribution.converged,
-                "edges": self.fine.edges,
-                "probabilities": self.fine.probabilities,
+                "edges": distribution.edges.tolist(),
+                "probabilities": distribution.probabilities.tolist(),
             },
+            "histogram": asdict(self.coarse),
             "forged_reports": {
                 "p_value": self.goodness,
                 "one_percent_moves_mean": self.forgery,
@@ -243,6 +345,8 @@ def number_summaries(
     people: int | None = None,
     bins: int = 64,
     method: str = DEFAULT_METHOD,
+    kind: str = "slack",
+    assume: AssumptionLike = None,
 ) -> dict[float, Summary]:
     """Return the summary of a number for several levels, at hardly more than the cost of one.
 
@@ -263,31 +367,22 @@ def number_summaries(
     bounds = Interval(question.lower, question.upper)
     mean = estimate_mean(mechanism, tally, bounds, people=people)
     found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
-    edges, width = found.edges, _JOINED if bins % _JOINED == 0 else 1
-    intervals = Intervals(mechanism, tally, bounds, named=edges)
+    named = np.concatenate(_steps(bounds))
+    intervals = Intervals(mechanism, tally, bounds, kind=kind, assume=assume, named=named)
+    return {
+        level: Summary(question, mechanism.epsilon, mean, found, level, intervals.at_level(level))
+        for level in wanted
+    }
 
-    def histogram(steps: Array, every: int, level: float) -> Histogram:
-        low, high = intervals.at_level(level).shares(steps[:-1], steps[1:])
-        values = np.clip(found.probabilities.reshape(-1, every).sum(axis=1), low, high)
-        return Histogram(steps.tolist(), values.tolist(), low.tolist(), high.tolist())
 
-    def summary(level: float) -> Summary:
-        ends = intervals.at_level(level)
-        low, high = ends.quantiles(SHARES)
-        values = np.clip(np.asarray(found.quantile(SHARES)), low, high)
-        ordered = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-        least, most = ends.variance()
-        return Summary(
-            question=question,
-            epsilon=mechanism.epsilon,
-            mean_estimate=mean,
-            distribution=found,
-            level=level,
-            mean=Figure(mean.value, *mean.interval(level)),
-            variance=Figure(min(max(found.variance, least), most), least, most),
-            quantiles={share: Figure(*row) for share, row in zip(SHARES, ordered, strict=True)},
-            fine=histogram(edges, 1, level),
-            coarse=histogram(edges[::width], width, level),
-        )
+def _histogram(edges: Array, shares: Array, low: Array, high: Array) -> Histogram:
+    """Return shares that add up to 1, moved into their intervals."""
+    shown = closest_within(shares, low, high)
+    columns = (edges, shown, low, high)
+    return Histogram(*((each + 0.0).tolist() for each in columns))  # no negative zero
 
-    return {level: summary(level) for level in wanted}
+
+def _steps(bounds: Interval) -> list[Array]:
+    """Return the edges of the bars to choose from, which are round numbers."""
+    most = round_bins(bounds.lower, bounds.upper)
+    return bar_edges(bounds.lower, bounds.upper, most)
