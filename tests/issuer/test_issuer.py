@@ -144,6 +144,20 @@ def test_a_hook_decides() -> None:
     assert all(len(request) == 32 for _, request in seen)
 
 
+def test_a_hook_that_fails_names_nobody_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def admit(credential: str, _: bytes) -> bool:
+        raise KeyError(credential)
+
+    campaign = anonymous_campaign()
+    body = token_request(campaign, make_secret(campaign))
+    with running(issuer_key(), admit) as address:
+        answer = post(address, body, "kiosk-0007")
+    assert answer.status_code == 503
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "the hook failed: KeyError" in caplog.text
+    assert "kiosk-0007" not in caplog.text + answer.text
+
+
 def test_hooks_are_loaded_by_name() -> None:
     hook: object = load_hook("noutput.issuer.codes:new_code")
     assert hook is new_code

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -25,6 +27,7 @@ _DIRECTORY_TYPE = "application/private-token-issuer-directory"
 _TYPE = 2
 _SIZE = 2 + 1 + 256  # bytes of a request: the type, the end of the key's id, what is signed
 _BODY_SECONDS = 10.0
+_log = logging.getLogger("noutput.issuer")
 _WAITING = 64  # requests; more are told to come back
 _SHARED = [
     (b"access-control-allow-origin", b"*"),
@@ -58,7 +61,8 @@ class Issuer:
     Guarantees
     ----------
     A request is signed after `admit` returned true for it. Nothing about requests is logged or
-    kept, apart from what `admit` keeps.
+    kept, apart from what `admit` keeps: of an error in it, the log has the kind and the place, and
+    not the message, which may name the credential.
     """
 
     def __init__(self, key: IssuerKey, admit: Admit) -> None:
@@ -122,7 +126,13 @@ class Issuer:
         return blinded, body
 
     def _sign(self, credential: str, body: bytes, blinded: int) -> bytes:
-        if not self._admit(credential, sha256(body).digest()):
+        try:
+            admitted = self._admit(credential, sha256(body).digest())
+        except Exception as error:  # noqa: BLE001 (whatever it is, nothing is signed)
+            places = traceback.format_tb(error.__traceback__)
+            _log.error("the hook failed: %s\n%s", type(error).__name__, "".join(places))
+            raise _RefusalError(503, "the issuer cannot decide now; try again") from None
+        if not admitted:
             raise _RefusalError(401, "the issuer does not admit this request")
         return self._key.sign(blinded).to_bytes(256)
 
