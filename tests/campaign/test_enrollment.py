@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from typing import Any
 
 import pytest
 
-from noutput.campaign import Ledger, Route, enroll
+from noutput.campaign import Admission, Ledger, Route, enroll
 from noutput.campaign.admission import public_key
 from noutput.campaign.blind_rsa import blind
 from noutput.errors import DeliveryError, InvalidArgumentError
@@ -62,3 +63,22 @@ def test_a_key_with_small_factors_learns_nothing() -> None:
     with pytest.raises(InvalidArgumentError, match="modulus must have no factor of the message"):
         _ = [blind(b"token", modulus, salt, 1) for salt in salts]
     assert len(public_key(modulus)) == 342  # a campaign may name it
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["https://a..b", "https://a.example:65536", "https://a-.example", f"https://{'a' * 64}"],
+)
+def test_issuers_that_no_device_could_ask_are_refused(issuer: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"admission\.issuer must be an address"):
+        Admission("anonymous", issuer=issuer, key=issuer_key().public)
+    Admission("anonymous", issuer="https://a-b.example:65535", key=issuer_key().public)
+
+
+def test_a_key_has_one_spelling() -> None:
+    key = public_key((1 << 2048) - 1)
+    usual, other = (base64.b64encode(key, altchars).decode() for altchars in (b"-_", b"+/"))
+    assert usual != other
+    Admission("anonymous", issuer="https://issuer.example", key=usual)
+    with pytest.raises(InvalidArgumentError, match=r"admission\.key must be an RSASSA-PSS key"):
+        Admission("anonymous", issuer="https://issuer.example", key=other)
