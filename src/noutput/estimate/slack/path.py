@@ -145,7 +145,7 @@ class _Path:
 
     def _break_off(self, paths: Pieces, stuck: NDArray[np.bool_]) -> None:
         """Settle paths that cannot go on, where they are."""
-        which = stuck & (paths.at_lambda > 0.0)
+        which = stuck & paths.below & (paths.at_lambda > 0.0)
         if which.any():
             self._settle(paths, which, paths.at_lambda[which], self._limits(paths)[which])
 
@@ -169,6 +169,7 @@ class _Path:
         radius = np.sqrt(fit.least + limit)
         fixed = scores @ fit.observed + radius * np.linalg.norm(scores, axis=1)
         found = fixed + self._cover(rest, mixtures)
+        found = np.maximum(found, self._goals[which] @ fit.mixture)  # where nothing fits: rounding
         better = found < self._farthest[which]
         self.ends[which] = np.where(better, found, self._farthest[which])
         self.scores[which[better]] = scores[better]

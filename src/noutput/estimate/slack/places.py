@@ -108,8 +108,9 @@ class Places:
 
 def _knots(channel: Channel) -> Array:
     """Return numbers between neighbors of which rows are linear; both sides of every jump."""
-    corners = np.unique(np.concatenate([[-1.0], np.asarray(channel.corners()), [1.0]]))
-    corners = corners[np.insert(np.diff(corners) > _ALIKE, 0, True)]
+    inner = np.unique(np.asarray(channel.corners(), np.float64))
+    inner = inner[(np.abs(inner) < 1.0 - _ALIKE) & np.insert(np.diff(inner) > _ALIKE, 0, True)]
+    corners = np.concatenate([[-1.0], inner, [1.0]])
     start, end = corners[:-1], corners[1:]
     rows = channel.probabilities(corners)
     found = channel.probabilities(start + (end - start) / 3.0)
