@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
@@ -91,10 +91,10 @@ def test_ends_are_proven_for_all_densities_of_an_assumption(
     ]
     start = (few @ hump()).tolist()
     found = minimize(
-        lambda masses: -float(goal @ masses),
-        [each / sum(start) for each in start],
+        lambda masses: float(-(masses @ goal)),
+        np.array([each / sum(start) for each in start]),
         method="SLSQP",
-        bounds=[(0.0, 1.0)] * size,
+        bounds=Bounds(np.zeros(size), np.ones(size)),
         constraints=rules,
     )
     (low,), (high,) = Statistics(fit).shares(np.array([0.0]), np.array([1.0]))

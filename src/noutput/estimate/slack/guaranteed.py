@@ -62,12 +62,17 @@ class Guaranteed:
         power = float(2.0 ** np.round(np.log2(min(max(reports, 1.0), _LARGEST))))
         self._reference = BestFit(self.places.program, even / even.sum(), power)
 
+    def scores(self, goals: Array) -> Array:
+        """Return scores of the outputs whose expectations are nowhere below statistics."""
+        rows = self.places.program.rows
+        scores = best_scores(self._reference, goals, 4.0)
+        result: Array = scores + (goals - scores @ rows.T).max(axis=1)[:, None]
+        return result
+
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
         rows = self.places.program.rows
-        scores = best_scores(self._reference, goals, 4.0)
-        expectations = scores @ rows.T
-        scores += (goals - expectations).max(axis=1)[:, None]
+        scores = self.scores(goals)
         weights = scores @ rows.T
         found = [
             exact_interval(
