@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_ends_are_proven_for_all_densities_of_an_assumption(
             return np.array([heights.max()])
         return np.array([np.abs(np.diff(heights, prepend=0.0, append=0.0)).sum()])
 
-    rules: list[LinearConstraint | NonlinearConstraint] = [
+    rules: Any = [
         LinearConstraint(np.ones(size), 1.0, 1.0),
         NonlinearConstraint(misfit, 0.0, limit),
         NonlinearConstraint(size_of, 0.0, assumption.times),

@@ -56,7 +56,7 @@ def test_what_holds_for_all_intervals(counts: list[int]) -> None:
         assert np.all(high <= 1.0 + 1e-9), name
         assert np.all(wide[name][0] <= low + 1e-6), name
         assert np.all(wide[name][1] >= high - 1e-6), name
-    fitted = ends._fit.mixture
+    fitted = ends.fit.mixture
     x = ends.places.x
     mean = fitted @ x
     for name, value in (("mean", mean), ("variance", fitted @ (x - mean) ** 2)):
@@ -79,7 +79,7 @@ def test_mirrored_reports_have_mirrored_intervals() -> None:
 def test_the_variance_of_every_population_that_fits() -> None:
     ends = slack(np.array([200.0, 420.0, 480.0, 400.0, 300.0, 200.0]))
     low, high = Statistics(ends).variance()
-    fit, x = ends._fit, ends.places.x
+    fit, x = ends.fit, ends.places.x
     rng = np.random.default_rng(2)
     seen = []
     for _ in range(4_000):
