@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
+from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
@@ -85,6 +85,9 @@ def test_ends_are_proven_for_all_densities_of_an_assumption(
             return np.array([heights.max()])
         return np.array([np.abs(np.diff(heights, prepend=0.0, append=0.0)).sum()])
 
+    def objective(masses: Any) -> float:
+        return -float(goal @ masses)
+
     rules: Any = [
         LinearConstraint(np.ones(size), 1.0, 1.0),
         NonlinearConstraint(misfit, 0.0, limit),
@@ -92,10 +95,10 @@ def test_ends_are_proven_for_all_densities_of_an_assumption(
     ]
     start = (few @ hump()).tolist()
     found = minimize(
-        lambda masses: float(-(masses @ goal)),
+        objective,
         np.array([each / sum(start) for each in start]),
         method="SLSQP",
-        bounds=Bounds(np.zeros(size), np.ones(size)),
+        bounds=[(0.0, 1.0)] * size,
         constraints=rules,
     )
     (low,), (high,) = Statistics(fit).shares(np.array([0.0]), np.array([1.0]))
