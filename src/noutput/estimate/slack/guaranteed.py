@@ -18,8 +18,7 @@ solution of that convex problem. Whether they are best does not matter for the p
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,8 +37,9 @@ __all__ = ["Guaranteed"]
 
 _LARGEST = 2.0**60
 _FEWEST = 64.0  # fewer reports share their scores
-_THRESHOLD = 4.0
-_KEPT = 64  # sets of statistics whose scores are known
+_EXCESS = 4.0  # of the misfit, for which scores are best
+_MOST_KNOWN = 4096
+_KNOWN: dict[tuple[str, float, bytes, bytes], Array] = {}
 
 
 class Guaranteed:
@@ -63,20 +63,36 @@ class Guaranteed:
         self._shares = shares
         self._reports = reports
         self._alpha = 1.0 - level
-        even = np.asarray(channel.transition(1), np.float64)[0]
-        self._even: Array = even / even.sum()
+        self._channel = channel
         self._power = float(2.0 ** np.round(np.log2(min(max(reports, _FEWEST), _LARGEST))))
 
     @cached_property
     def _reference(self) -> BestFit:
-        return BestFit(self.places.program, self._even, self._power)
+        even = np.asarray(self._channel.transition(1), np.float64)[0]
+        return BestFit(self.places.program, even / even.sum(), self._power)
+
+    def scores(self, goals: Array) -> Array:
+        """Return scores of the outputs whose expectations are nowhere below statistics.
+
+        No report takes part in them, so they are computed once for all campaigns of a size.
+        """
+        table = (self._channel.fingerprint, self._power, self.places.x.tobytes())
+        keys = [(*table, goal.tobytes()) for goal in goals]
+        known = {key: _KNOWN[key] for key in keys if key in _KNOWN}
+        missing = [index for index, key in enumerate(keys) if key not in known]
+        if missing:
+            rows = self.places.program.rows
+            found = best_scores(self._reference, goals[missing], _EXCESS)
+            found += (goals[missing] - found @ rows.T).max(axis=1)[:, None]
+            known.update(zip([keys[index] for index in missing], found, strict=True))
+            if len(_KNOWN) + len(known) > _MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN.update(known)
+        return np.array([known[key] for key in keys])
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
-        rows = self.places.program.rows
-        scores = _known_scores(_Question(goals.tobytes(), rows.tobytes(), self._power, self, goals))
-        expectations = scores @ rows.T
-        scores = scores + (goals - expectations).max(axis=1)[:, None]
+        rows, scores = self.places.program.rows, self.scores(goals)
         found = upper_ends(rows, scores, self._shares, self._reports, self._alpha)
         result: Array = np.minimum(found, goals.max(axis=1))
         return result
@@ -97,25 +113,3 @@ class Guaranteed:
     def center(self) -> float:
         """The middle: data must not choose it."""
         return 0.0
-
-    def best_scores(self, goals: Array) -> Array:
-        """Return the scores for statistics, but for constants."""
-        return best_scores(self._reference, goals, _THRESHOLD)
-
-
-@dataclass(frozen=True)
-class _Question:
-    """Statistics and the table: no reports, so that scores are found once for many campaigns."""
-
-    goals_bytes: bytes
-    rows_bytes: bytes
-    power: float
-    asked: Guaranteed = field(compare=False)
-    goals: Array = field(compare=False)
-
-
-@lru_cache(maxsize=_KEPT)
-def _known_scores(question: _Question) -> Array:
-    scores = question.asked.best_scores(question.goals)
-    scores.flags.writeable = False
-    return scores
