@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.covering import GROUPS, Cell, grid, simulate
+from benchmarks.covering import GROUPS, SIZES, Cell, grid, simulate
 from benchmarks.populations import CALIBRATION, HELD_BACK
 from noutput.estimate.slack import intervals
 from noutput.estimate.slack.threshold import FACTOR, thresholds
@@ -104,8 +104,22 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **optio
         print(f"after {block * _BLOCK + _BLOCK}: {len(wrong)} too low", *wrong[:20], sep="\n  ")
 
 
+def _pooled(state: State, group: str, start: str) -> list[float]:
+    """Return the coverage of each statistic with each kind of table, all epsilons and sizes."""
+    parts = [
+        [cell for key, cell in state.items() if key.startswith(f"{start}{objective}/")]
+        for objective in SIZES
+    ]
+    return [
+        hits / sum(cell["campaigns"] for cell in cells)
+        for cells in parts
+        if cells
+        for hits in np.sum([cell["hits"][group] for cell in cells], axis=0)
+    ]
+
+
 def rows(state: State) -> list[str]:
-    """Return the table of the page: mean coverage, smallest and largest of a population."""
+    """Return the table of the page, and a sentence about its size."""
     lines = [
         "| population | mean | variance | CDF | quantiles | bins |",
         "|---|---|---|---|---|---|",
@@ -113,10 +127,15 @@ def rows(state: State) -> list[str]:
     for population in HELD_BACK:
         texts = []
         for group in GROUPS:
-            found = 100.0 * np.array(covering(state, group, f"{population}/"), np.float64)
-            texts.append(f"{found.mean():.1f} ({found.min():.1f})" if found.size else "")
+            start = f"{population}/"
+            found = 100.0 * np.array(covering(state, group, start), np.float64)
+            least = 100.0 * min(_pooled(state, group, start))
+            texts.append(f"{found.mean():.1f} ({least:.1f})")
         lines.append(f"| {population} | " + " | ".join(texts) + " |")
-    return lines
+    sizes = [cell["campaigns"] for cell in state.values()]
+    checks = sum(len(covering(state, group)) for group in GROUPS)
+    most = f"{len(state)} cells of {min(sizes)} to {max(sizes)} campaigns each"
+    return [*lines, "", f"{most}, {sum(sizes):,} in all; {checks:,} checks of statistics in cells."]
 
 
 def write(state: State) -> None:

@@ -18,6 +18,7 @@ solution of that convex problem. Whether they are best does not matter for the p
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["Guaranteed"]
 
 _LARGEST = 2.0**60
+_EXCESS = 4.0  # of the misfit, for which scores are best
+_MOST_KNOWN = 4096
+_KNOWN: dict[tuple[str, float, bytes, bytes], Array] = {}
 
 
 class Guaranteed:
@@ -58,16 +62,32 @@ class Guaranteed:
         self._shares = shares
         self._reports = reports
         self._alpha = 1.0 - level
-        even = np.asarray(channel.transition(1), np.float64)[0]
-        power = float(2.0 ** np.round(np.log2(min(max(reports, 1.0), _LARGEST))))
-        self._reference = BestFit(self.places.program, even / even.sum(), power)
+        self._channel = channel
+        self._power = float(2.0 ** np.round(np.log2(min(max(reports, 1.0), _LARGEST))))
+
+    @cached_property
+    def _reference(self) -> BestFit:
+        even = np.asarray(self._channel.transition(1), np.float64)[0]
+        return BestFit(self.places.program, even / even.sum(), self._power)
 
     def scores(self, goals: Array) -> Array:
-        """Return scores of the outputs whose expectations are nowhere below statistics."""
-        rows = self.places.program.rows
-        scores = best_scores(self._reference, goals, 4.0)
-        result: Array = scores + (goals - scores @ rows.T).max(axis=1)[:, None]
-        return result
+        """Return scores of the outputs whose expectations are nowhere below statistics.
+
+        No report takes part in them, so they are computed once for all campaigns of a size.
+        """
+        table = (self._channel.fingerprint, self._power, self.places.x.tobytes())
+        keys = [(*table, goal.tobytes()) for goal in goals]
+        known = {key: _KNOWN[key] for key in keys if key in _KNOWN}
+        missing = [index for index, key in enumerate(keys) if key not in known]
+        if missing:
+            rows = self.places.program.rows
+            found = best_scores(self._reference, goals[missing], _EXCESS)
+            found += (goals[missing] - found @ rows.T).max(axis=1)[:, None]
+            known.update(zip([keys[index] for index in missing], found, strict=True))
+            if len(_KNOWN) + len(known) > _MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN.update(known)
+        return np.array([known[key] for key in keys])
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
