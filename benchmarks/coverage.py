@@ -79,10 +79,17 @@ def _add(cell: dict[str, Any], hits: dict[str, Any], widths: dict[str, float], s
     before = cell["campaigns"]
     cell["campaigns"] = before + size
     for group in GROUPS:
-        cell["hits"][group] = (np.array(cell["hits"].get(group, 0.0)) + hits[group]).tolist()
+        total = np.array(cell["hits"].get(group, 0)) + hits[group]
+        cell["hits"][group] = total.astype(int).tolist()
     for group, width in widths.items():
         mean = (cell["widths"].get(group, 0.0) * before + width * size) / (before + size)
-        cell["widths"][group] = mean
+        cell["widths"][group] = round(mean, 5)
+
+
+def save(state: State, path: Path) -> None:
+    """Write the counts, a line per cell."""
+    lines = [f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state)]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **options: Any) -> None:
@@ -95,7 +102,7 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **optio
                 continue
             found = simulate(cell, _BLOCK, block=block, **options)
             _add(kept, found.hits, found.widths, _BLOCK)
-            path.write_text(json.dumps(state, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+            save(state, path)
             done += 1
             if done % 10 == 0:
                 print(f"{block * _BLOCK + _BLOCK} campaigns: {cell.key}, "
@@ -134,7 +141,8 @@ def rows(state: State) -> list[str]:
         lines.append(f"| {population} | " + " | ".join(texts) + " |")
     sizes = [cell["campaigns"] for cell in state.values()]
     checks = sum(len(covering(state, group)) for group in GROUPS)
-    most = f"{len(state)} cells of {min(sizes)} to {max(sizes)} campaigns each"
+    wanted = len(grid(list(HELD_BACK), EPSILONS, PEOPLE))
+    most = f"{len(state)} of {wanted} cells, {min(sizes)} to {max(sizes)} campaigns each"
     return [*lines, "", f"{most}, {sum(sizes):,} in all; {checks:,} checks of statistics in cells."]
 
 
