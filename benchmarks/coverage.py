@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.covering import GROUPS, Cell, grid, simulate
+from benchmarks.covering import GROUPS, SIZES, Cell, grid, simulate
 from benchmarks.populations import CALIBRATION, HELD_BACK
 from noutput.estimate.slack import intervals
 from noutput.estimate.slack.threshold import FACTOR, thresholds
@@ -79,10 +79,17 @@ def _add(cell: dict[str, Any], hits: dict[str, Any], widths: dict[str, float], s
     before = cell["campaigns"]
     cell["campaigns"] = before + size
     for group in GROUPS:
-        cell["hits"][group] = (np.array(cell["hits"].get(group, 0.0)) + hits[group]).tolist()
+        total = np.array(cell["hits"].get(group, 0)) + hits[group]
+        cell["hits"][group] = total.astype(int).tolist()
     for group, width in widths.items():
         mean = (cell["widths"].get(group, 0.0) * before + width * size) / (before + size)
-        cell["widths"][group] = mean
+        cell["widths"][group] = round(mean, 5)
+
+
+def save(state: State, path: Path) -> None:
+    """Write the counts, a line per cell."""
+    lines = [f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state)]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **options: Any) -> None:
@@ -95,7 +102,7 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **optio
                 continue
             found = simulate(cell, _BLOCK, block=block, **options)
             _add(kept, found.hits, found.widths, _BLOCK)
-            path.write_text(json.dumps(state, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+            save(state, path)
             done += 1
             if done % 10 == 0:
                 print(f"{block * _BLOCK + _BLOCK} campaigns: {cell.key}, "
@@ -104,8 +111,22 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **optio
         print(f"after {block * _BLOCK + _BLOCK}: {len(wrong)} too low", *wrong[:20], sep="\n  ")
 
 
+def _pooled(state: State, group: str, start: str) -> list[float]:
+    """Return the coverage of each statistic with each kind of table, all epsilons and sizes."""
+    parts = [
+        [cell for key, cell in state.items() if key.startswith(f"{start}{objective}/")]
+        for objective in SIZES
+    ]
+    return [
+        hits / sum(cell["campaigns"] for cell in cells)
+        for cells in parts
+        if cells
+        for hits in np.sum([cell["hits"][group] for cell in cells], axis=0)
+    ]
+
+
 def rows(state: State) -> list[str]:
-    """Return the table of the page: mean coverage, smallest and largest of a population."""
+    """Return the table of the page, and a sentence about its size."""
     lines = [
         "| population | mean | variance | CDF | quantiles | bins |",
         "|---|---|---|---|---|---|",
@@ -113,10 +134,16 @@ def rows(state: State) -> list[str]:
     for population in HELD_BACK:
         texts = []
         for group in GROUPS:
-            found = 100.0 * np.array(covering(state, group, f"{population}/"), np.float64)
-            texts.append(f"{found.mean():.1f} ({found.min():.1f})" if found.size else "")
+            start = f"{population}/"
+            found = 100.0 * np.array(covering(state, group, start), np.float64)
+            least = 100.0 * min(_pooled(state, group, start))
+            texts.append(f"{found.mean():.1f} ({least:.1f})")
         lines.append(f"| {population} | " + " | ".join(texts) + " |")
-    return lines
+    sizes = [cell["campaigns"] for cell in state.values()]
+    checks = sum(len(covering(state, group)) for group in GROUPS)
+    wanted = len(grid(list(HELD_BACK), EPSILONS, PEOPLE))
+    most = f"{len(state)} of {wanted} cells, {min(sizes)} to {max(sizes)} campaigns each"
+    return [*lines, "", f"{most}, {sum(sizes):,} in all; {checks:,} checks of statistics in cells."]
 
 
 def write(state: State) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["best_scores", "largest"]
 
 _ROUNDS = 400  # a path that is not there by then is broken off: its end is wider
-_LOST = 12  # atoms that the support may still lose, once the misfit has met its threshold
+_LOST = 8  # atoms that the support may still lose, once the misfit has met its threshold
 _LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
 _AT_ONCE = 32  # statistics that go on together
 

@@ -9,7 +9,8 @@ degree of freedom (Wilks). Masses that cannot be negative change that. Given its
 of a fit over the truth is about :math:`\chi^2` with one degree per atom beyond the first
 (Bartholomew; Wollan and Dykstra). Where the fit with the value has lost r atoms and got a others,
 the difference is like that of :math:`1 + d` degrees, with d between 0 and r - a: r where it only
-lost some, near 0 where it replaced them. We take :math:`d = (r - a)_+^2 / r`. That matters where
+lost some, near 0 where it replaced them. We take :math:`d = (r - a)_+^2 / r`, and the last place
+on the path at which the misfit is below its threshold counts. That matters where
 all people have one number, or sit at the ends: there a threshold of 3.84 covers the largest
 possible value of a statistic in as little as 15% of campaigns (Batlle et al. show other cases). The
 threshold is the quantile of :math:`\chi^2` with 1 + d degrees times a factor that was chosen on
