@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Case, best_seconds
+from benchmarks.measure import Case, best_seconds, in_turns
+from noutput.designs.design import design
 from noutput.estimate.distribution import estimate_distribution
 from noutput.estimate.goodness import goodness_of_fit
 from noutput.estimate.mean import estimate_mean
+from noutput.estimate.slack.intervals import Slack, Statistics
 from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
 from tests.estimate.samples import campaigns, sixteen
@@ -45,3 +49,37 @@ def cases() -> Iterator[Case]:
     yield Case("one mean", best_seconds(lambda: estimate_mean(table, one), 200) * 1e3, 1.0, "ms")
     test = best_seconds(lambda: goodness_of_fit(table, one, rng=rng), 5)
     yield Case("one test for forged reports", test, 0.5, "s")
+    yield from _intervals(rng)
+
+
+def _intervals(rng: np.random.Generator) -> Iterator[Case]:
+    """Measure slack intervals: processor time, of fresh fits."""
+    x = np.linspace(-1.0, 1.0, 1001)
+    edges = np.linspace(-1.0, 1.0, 17)
+    for objective, epsilon, people in (
+        ("balanced", 1.0, _PEOPLE),
+        ("distribution", 1.0, _PEOPLE),
+        ("distribution", 4.0, 4 * _PEOPLE),
+    ):
+        table = design(epsilon, None if objective == "balanced" else 64, objective).mechanism
+        chances = table.probabilities(x).mean(axis=0)
+        shares = rng.multinomial(people, chances / chances.sum()) / people
+
+        def fitted(
+            table: TableMechanism = table, shares: Any = shares, people: int = people
+        ) -> Statistics:
+            return Statistics(Slack(table, shares, float(people), 0.95, edges.tolist()))
+
+        def summary(fitted: Callable[[], Statistics] = fitted) -> None:
+            statistics = fitted()
+            statistics.mean()
+            statistics.variance()
+            statistics.quantiles(np.array([0.05, 0.25, 0.5, 0.75, 0.95]))
+            statistics.shares(edges[:-1], edges[1:])
+
+        known = fitted()
+        actions = {"one": lambda known=known: known.cdf(np.zeros(1)), "all": summary}
+        found = in_turns(actions, 3, clock=time.process_time)
+        name = f"{objective}, epsilon = {epsilon:g}, {people:,} people"
+        yield Case(f"one slack interval, {name}", found["one"] * 1e3, 5.0, "ms")
+        yield Case(f"slack intervals of a summary, {name}", found["all"] * 1e3, 60.0, "ms")

@@ -47,8 +47,8 @@ def campaign(table: TableMechanism, x: NDArray[np.float64], threads: int = 1) ->
     estimate_mean(table, tally).interval()
     estimate_variance(table, tally).interval()
     distribution = estimate_distribution(table, tally)
-    distribution.interval("probabilities")
-    distribution.interval("quartiles")
+    distribution.interval("bins")
+    distribution.interval("quantile", [0.25, 0.5, 0.75])
 
 
 def _peak(table: TableMechanism, reports: NDArray[np.uint8]) -> float:

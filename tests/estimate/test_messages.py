@@ -29,7 +29,7 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "a sum of numbers": (lambda _: no.Tally.sum([1, 2]), "tallies must be tallies; found 'int'"),  # type: ignore[list-item]
     "level of a mean": (lambda a: no.estimate_mean(M, T).interval(a), LEVEL),
     "level of means": (lambda a: no.estimate_means(M, [T]).interval(a), LEVEL),
-    "level of a distribution": (lambda a: distribution().interval("mean", a), LEVEL),
+    "level of a distribution": (lambda a: distribution().interval("mean", level=a), LEVEL),
     "people as text": (
         lambda a: no.estimate_mean(M, T, people=a),
         "people must be a whole number not below 1; found 'a'",

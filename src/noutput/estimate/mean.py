@@ -148,12 +148,11 @@ class MeanEstimate:
         >>> [round(end, 2) for end in biased.interval()]
         [5.91, 8.09]
         """
-        if self.slack is not None and self.by_scores is not None and self.bounds is not None:
-            _check_interval(level, kind, of)
-            if kind == "guaranteed":
-                return self.by_scores.interval(level, kind=kind, of=of)
-            low, high = self.slack.interval(level)
-            return self.bounds.from_unit(low), self.bounds.from_unit(high)
+        _check_interval(level, kind, of)
+        if self.by_scores is not None and kind == "guaranteed":
+            return self.by_scores.interval(level, kind=kind, of=of)
+        if self.slack is not None:
+            return self.slack.interval(level)
         half = self.half_width(level, kind=kind, of=of)
         return self._possible(self.value - half), self._possible(self.value + half)
 
@@ -171,7 +170,7 @@ class MeanEstimate:
         if self.by_scores is not None and kind == "guaranteed":
             return self.by_scores.half_width(level, kind=kind, of=of)
         if self.slack is not None:
-            low, high = self.interval(level, of=of)
+            low, high = self.slack.interval(level)
             return (high - low) / 2.0
         if kind == "guaranteed":
             return self._bernstein(1.0 - level) + self.bias_bound
@@ -261,7 +260,7 @@ def estimate_mean(
 
     A table for distributions tells much about the mean that the decoded reports do not use. There
     the average of other scores has a smaller variance and a bias of at most `bias_bound`, which
-    its intervals allow for: see `noutput.estimate.mean_scores`. Where it is at least 5% shorter,
+    its intervals allow for: see `noutput.estimate.mean_scores`. Where it is at least 8% shorter,
     the interval is a slack interval: see `noutput.estimate.mean_slack`.
 
     Examples
@@ -298,17 +297,18 @@ def estimate_mean(
         scores.bias_bound * bounds.half_width,
     )
     if method == "auto" and is_shorter(mechanism, n):
-        return _with_slack(slack_mean(mechanism, np.array(shares), n), found, bounds)
+        return _with_slack(slack_mean(mechanism, np.array(shares), n, bounds), found)
     return found
 
 
-def _with_slack(slack: SlackMean, by_scores: MeanEstimate, bounds: Interval) -> MeanEstimate:
+def _with_slack(slack: SlackMean, by_scores: MeanEstimate) -> MeanEstimate:
     """Return the estimate whose interval is a slack interval."""
+    bounds = slack.bounds
     low, high = slack.interval(_LEVEL)
-    error = (high - low) / 2.0 / normal_half_width(1.0, 0.0, _LEVEL) * bounds.half_width
+    error = (high - low) / 2.0 / normal_half_width(1.0, 0.0, _LEVEL)
     span = float(slack.scores.max() - slack.scores.min()) * bounds.half_width
     return MeanEstimate(
-        bounds.from_unit((low + high) / 2.0),
+        (low + high) / 2.0,
         error,
         error,
         by_scores.n_reports,

@@ -30,42 +30,48 @@ from noutput.estimate.slack.threshold import thresholds
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
+    from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["SlackMean", "is_shorter", "reports_with_slack", "slack_mean"]
 
 _LEVEL = 0.95
-_SHORTER = 0.95  # than the interval of scores, or it is not worth it
+_SHORTER = 0.92  # than the interval of scores, or it is not worth it
 _CAMPAIGNS = 4  # that are simulated
 _LARGEST_POWER = 60  # beyond so many doublings nothing changes
 
 
 @dataclass(frozen=True, eq=False)
 class SlackMean:
-    """The slack interval of a mean, in units of [-1, 1].
+    """The slack interval of a mean.
 
     Parameters
     ----------
+    bounds : Interval
+        The units of the interval.
     ends : Slack
     scores : array of shape (J,)
-        What one report adds to the middle of the interval, to first order.
+        What one report adds to the middle of the interval, to first order, in units of [-1, 1].
     """
 
+    bounds: Interval
     ends: Slack
     scores: Array
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends at a level."""
         low, high = Statistics(self.ends.at_level(level)).mean()
-        return float(low), float(high)
+        return self.bounds.from_unit(float(low)), self.bounds.from_unit(float(high))
 
 
-def slack_mean(mechanism: TableMechanism, shares: Array, reports: int) -> SlackMean:
+def slack_mean(
+    mechanism: TableMechanism, shares: Array, reports: int, bounds: Interval
+) -> SlackMean:
     """Fit the reports of a campaign."""
     ends = Slack(mechanism, shares, float(reports), _LEVEL)
     x = ends.places.x
     above, below = best_scores(ends.fit, np.array([x, -x]), float(thresholds(_LEVEL)[0]))
-    return SlackMean(ends, (above - below) / 2.0)
+    return SlackMean(bounds, ends, (above - below) / 2.0)
 
 
 def is_shorter(mechanism: TableMechanism, reports: int) -> bool:

@@ -14,8 +14,9 @@ ends of intervals are those of the same kind of program as without an assumption
   :math:`w_r` varies by :math:`2 / w_r`, and the density by the sum over its runs. So with masses
   :math:`m_r` of all runs, :math:`\sum_r 2 m_r / w_r + s = c`, where even is 1. There are 64 cells
   here: 2,080 runs. Averages over cells never vary more than the density itself.
-- *Unimodal with the mode m*: mixtures of uniform distributions from some edge up to m, and from m
-  up to some edge. If the mode is not known, the interval covers those of all modes that fit.
+- *Unimodal with the mode in a few cells*: mixtures of uniform distributions from some edge up to
+  them, from them up to some edge, and of these cells. If the mode is not known, the interval covers
+  those of all cells, four at a time, that fit.
 
 The limits c that are computed with are larger by a quarter than those that are named: thresholds
 of the misfit (`noutput.estimate.slack.threshold`) are too small for populations at the very edge
@@ -79,6 +80,7 @@ _BESIDE = 1e-9  # beside a number, so that shares jump there
 _ROOM = 1.25  # populations at the very edge of an assumption need it
 _CHANCE = 1e-3  # of an error where the assumption is right
 _SMALLEST = 0.05  # threshold of a mode that hardly fits
+_MODES = 4  # cells of which one holds the mode
 _LOST = 2  # atoms that the fit of another mode may have lost
 
 
@@ -117,7 +119,7 @@ class DensityAtMost:
     def __str__(self) -> str:
         return f"a density of at most {_plain(self.times)} times the even one"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
         """Return the program: masses of the cells, and what is left of their limits."""
         size = len(rows)
         eye = np.eye(size)
@@ -153,7 +155,7 @@ class VariationAtMost:
         times = _plain(self.times)
         return f"a density that goes up and down by at most {times} times the even one in all"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:  # noqa: ARG002 (modes have units)
         """Return the program: masses of all runs of cells, and what is left of their variation."""
         size = _WIDE_CELLS
         starts, ends = np.triu_indices(size + 1, 1)
@@ -209,24 +211,28 @@ class Unimodal:
             return f"a density with one peak, between {first} and {last}"
         return f"a density with one peak, at {_plain(self.mode)}"
 
-    def programs(self, rows: Array, bounds: Interval) -> list[_Part]:
-        """Return one program per edge of the cells at which the mode can be."""
-        edges = np.arange(len(rows) + 1)
-        others = ((mode, np.delete(edges, mode)) for mode in self._edges(len(rows), bounds))
-        return [
-            _runs(rows, np.minimum(mode, ends), np.maximum(mode, ends)) for mode, ends in others
-        ]
+    def _programs(self, rows: Array, bounds: Interval) -> list[_Part]:
+        """Return one program per few cells that can hold the mode."""
+        size = len(rows)
+        result = []
+        for first, last in self._cells(size, bounds):
+            inner = np.arange(first, last)
+            starts = np.concatenate([np.arange(first), inner, np.full(size - last, last)])
+            ends = np.concatenate([np.full(first, first), inner + 1, np.arange(last, size) + 1])
+            result.append(_runs(rows, starts, ends))
+        return result
 
-    def _edges(self, size: int, bounds: Interval) -> NDArray[np.intp]:
-        if self.mode is None:
-            return np.arange(size + 1)
-        ends = np.atleast_1d(np.asarray(self.mode, np.float64))
-        if not np.all((ends >= bounds.lower) & (ends <= bounds.upper)):
+    def _cells(self, size: int, bounds: Interval) -> list[tuple[int, int]]:
+        """Return the first and one past the last of few cells that hold the mode, for all."""
+        ends = [bounds.lower, bounds.upper] if self.mode is None else self.mode
+        places = np.atleast_1d(np.asarray(ends, np.float64))
+        if not np.all((places >= bounds.lower) & (places <= bounds.upper)):
             rule = f"lie within the bounds, {_plain(bounds.lower)} to {_plain(bounds.upper)}"
             raise InvalidArgumentError("mode", rule, self.mode)
-        places = (scale_to_unit(ends, bounds) + 1.0) / 2.0 * size
-        # both edges of a cell that holds the mode: either side of it may belong to the peak
-        return np.arange(int(np.floor(places[0])), int(np.ceil(places[-1])) + 1)
+        cells = (scale_to_unit(places, bounds) + 1.0) / 2.0 * size
+        first = min(int(np.floor(cells[0])), size - 1)
+        last = max(int(np.ceil(cells[-1])), first + 1)
+        return [(at, min(at + _MODES, last)) for at in range(first, last, _MODES)]
 
 
 Assumption: TypeAlias = DensityAtMost | VariationAtMost | Unimodal
@@ -336,19 +342,24 @@ class Assumed:
         self._thresholds = thresholds(level)
         rows = transition_matrix(channel, CELLS)
         rows = rows / rows.sum(axis=1, keepdims=True)
-        parts = assumption.programs(rows, bounds)
-        free = Slack(channel, shares, reports, level).fit
+        parts = assumption._programs(rows, bounds)  # noqa: SLF001 (of this module)
+        self._free = Slack(channel, shares, reports, level, self.places.x.tolist())
         fits = [(BestFit(part.program, shares, reports), part.spread) for part in parts]
         self._least = min(fit.least for fit, _ in fits)
         far = self._least + float(self._thresholds[_LOST])
         self._fits = [each for each in fits if each[0].least <= far]
+        free = self._free.fit
         _check_fit(assumption, self._least - free.least, int(free.inside.sum()))
 
     def upper(self, goals: Array) -> Array:
-        """Return upper ends of statistics: the largest of all modes."""
+        """Return upper ends of statistics: the largest of all modes.
+
+        Where the paths were broken off, an end can be wider than without an assumption: then it
+        is that one.
+        """
         cells = goals @ self._averages
         ends = [self._largest(fit, cells @ spread.T) for fit, spread in self._fits]
-        result: Array = np.max(ends, axis=0)
+        result: Array = np.minimum(np.max(ends, axis=0), self._free.upper(goals))
         return result
 
     def _largest(self, fit: BestFit, goals: Array) -> Array:
@@ -359,6 +370,7 @@ class Assumed:
         """Return ends at another level, of the same fit."""
         result = copy(self)
         result._thresholds = thresholds(level)  # noqa: SLF001 (another of the same kind)
+        result._free = self._free.at_level(level)  # noqa: SLF001
         return result
 
     def shared(self, parts: int) -> Assumed:  # noqa: ARG002 (what is asked for is one statistic)

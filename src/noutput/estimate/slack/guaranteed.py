@@ -71,13 +71,19 @@ class Guaranteed:
     def _reference(self) -> BestFit:
         return BestFit(self.places.program, self._even, self._power)
 
+    def scores(self, goals: Array) -> Array:
+        """Return scores of the outputs whose expectations are nowhere below statistics."""
+        rows = self.places.program.rows
+        scores = _known_scores(_Question(goals.tobytes(), rows.tobytes(), self._power, self, goals))
+        result: Array = scores + (goals - scores @ rows.T).max(axis=1)[:, None]
+        return result
+
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
         rows = self.places.program.rows
-        scores = _known_scores(_Question(goals.tobytes(), rows.tobytes(), self._power, self, goals))
-        expectations = scores @ rows.T
-        scores = scores + (goals - expectations).max(axis=1)[:, None]
-        found = upper_ends(rows, scores, self._shares, self._reports, self._alpha)
+        found = upper_ends(
+            rows, self.scores(goals), self._shares, self._reports, self._alpha
+        )  # fmt: skip
         result: Array = np.minimum(found, goals.max(axis=1))
         return result
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["best_scores", "largest"]
 
 _ROUNDS = 400  # a path that is not there by then is broken off: its end is wider
-_NEAR = 0.85  # of a threshold: ends that are proven there are wider by 0.4% at most
+_LOST = 12  # atoms that the support may still lose, once the misfit has met its threshold
 _LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
 _AT_ONCE = 32  # statistics that go on together
 
@@ -90,7 +90,10 @@ class _Path:
         self._goals = goals
         self._thresholds = thresholds
         self._useful = fit.program.useful(goals)
-        self.ends = self._farthest()  # where no threshold stops a path
+        self._farthest = self._values_of_atoms()
+        self.ends: Array = self._farthest.copy()  # where no threshold stops a path
+        support = int(fit.inside.sum())
+        self._most = float(thresholds[min(support, _LOST, len(thresholds) - 1)])
         self.scores = np.zeros((len(goals), len(fit.observed)))
 
     def follow(self, rounds: int) -> _Path:
@@ -109,33 +112,40 @@ class _Path:
         return self
 
     def _arrive(self, paths: Pieces, following: Array, *, last: bool) -> NDArray[np.bool_]:
-        """Go to the ends of the pieces, or to the thresholds; say who is there."""
+        """Go to the ends of the pieces; settle where the threshold is met; say who is done.
+
+        The threshold grows as the support loses atoms, so a path goes on until no threshold can
+        exceed its misfit, and the last meeting counts.
+        """
         moving = np.where(paths.inside, paths.slope, 0.0)
         growth = np.maximum((moving * self._goals[paths.names]).sum(axis=1), 0.0)
         limit = self._limits(paths)
-        rest = np.maximum(limit - paths.excess, 0.0)
+        rest = limit - paths.excess
         endless = ~np.isfinite(following)
         before = paths.at_lambda
         following = np.where(endless, before, following)
         gain = growth * (following**2 - before**2)
         gain[endless] = np.where(growth[endless] > _LEVEL_GROUND, np.inf, 0.0)
-        there = (gain >= rest) & (gain > 0.0)
+        there = (gain >= rest) & (gain > 0.0) & (rest >= 0.0)
         final = np.sqrt(before**2 + np.divide(rest, growth, out=np.zeros_like(rest), where=there))
-        near = ~there & (paths.excess + gain >= _NEAR * limit)
-        if last:
-            near = ~there & (following > 0.0)
-        final = np.where(near, following, final)
-        settled = (there | near) & (final > 0.0)
+        stops = ~there & (rest >= 0.0) & last
+        passed = paths.below & (rest < 0.0)  # the threshold fell when an atom joined
+        final = np.where(stops, following, np.where(passed, before, final))
+        limit = np.where(passed, paths.excess, limit)
+        settled = (there | stops | passed) & (final > 0.0)
+        paths.below = (rest >= 0.0) & ~there
         if settled.any():
             self._settle(paths, settled, final[settled], limit[settled])
-        done: NDArray[np.bool_] = there | near | endless
-        paths.excess = paths.excess + np.where(done, 0.0, gain)
+        all_the_way = endless & ~there & (rest >= 0.0)
+        self.ends[paths.names[all_the_way]] = self._farthest[paths.names[all_the_way]]
+        paths.excess = paths.excess + np.where(endless, 0.0, gain)
         paths.at_lambda = following
+        done: NDArray[np.bool_] = endless | (paths.excess > np.maximum(self._most, limit))
         return done
 
     def _break_off(self, paths: Pieces, stuck: NDArray[np.bool_]) -> None:
         """Settle paths that cannot go on, where they are."""
-        which = stuck & (paths.at_lambda > 0.0)
+        which = stuck & paths.below & (paths.at_lambda > 0.0)
         if which.any():
             self._settle(paths, which, paths.at_lambda[which], self._limits(paths)[which])
 
@@ -159,8 +169,9 @@ class _Path:
         radius = np.sqrt(fit.least + limit)
         fixed = scores @ fit.observed + radius * np.linalg.norm(scores, axis=1)
         found = fixed + self._cover(rest, mixtures)
-        better = found < self.ends[which]
-        self.ends[which[better]] = found[better]
+        found = np.maximum(found, self._goals[which] @ fit.mixture)  # where nothing fits: rounding
+        better = found < self._farthest[which]
+        self.ends[which] = np.where(better, found, self._farthest[which])
         self.scores[which[better]] = scores[better]
 
     def _cover(self, rest: Array, mixtures: Array) -> Array:
@@ -179,7 +190,7 @@ class _Path:
         covered: Array = prices @ totals + uncovered * self._fit.program.most
         return covered
 
-    def _farthest(self) -> Array:
+    def _values_of_atoms(self) -> Array:
         """Return what no statistic can exceed: its value at the best of all atoms with mass."""
         sums, _ = self._fit.program.rules
         result: Array = self._goals[:, sums[0] > 0.0].max(axis=1)

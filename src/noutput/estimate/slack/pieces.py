@@ -33,6 +33,7 @@ _FALLING = -1e-12
 _SINGULAR = 1e-14  # relative to the tableau's own
 _MORE_ROOM = 16
 _MANY_ATOMS = 512
+_KEPT = ("names", "at", "slope", "inside", "at_lambda", "excess", "gone", "came", "below")
 
 
 class Pieces:
@@ -55,6 +56,8 @@ class Pieces:
         Where the pieces start, and by how much the misfit exceeds the least one there.
     gone, came : array of shape (b,)
         How many atoms have left the first support, and how many have joined.
+    below : array of bool of shape (b,)
+        Whose misfit was below the threshold at the start of the piece.
     """
 
     def __init__(self, fit: BestFit, directions: Array) -> None:
@@ -71,6 +74,7 @@ class Pieces:
         self.excess: Array = np.zeros(count)
         self.gone = np.zeros(count, np.intp)
         self.came = np.zeros(count, np.intp)
+        self.below: NDArray[np.bool_] = np.ones(count, np.bool_)
         # C in slots, some of which are empty: rows and columns of the inverse are 0 there
         self._members = np.zeros((count, 0), np.intp)
         self._taken: NDArray[np.bool_] = np.zeros((count, 0), np.bool_)
@@ -83,7 +87,7 @@ class Pieces:
         """Leave out the others."""
         if which.all():
             return
-        for name in ("names", "at", "slope", "inside", "at_lambda", "excess", "gone", "came"):
+        for name in _KEPT:
             setattr(self, name, getattr(self, name)[which])
         self._members, self._taken = self._members[which], self._taken[which]
         self._inverse = self._inverse[which]

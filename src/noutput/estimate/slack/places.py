@@ -36,6 +36,8 @@ __all__ = ["Goal", "Places", "below", "between", "distance", "expected", "positi
 
 _WIDEST = 1.0 / 32.0  # gap between places
 NARROW = 2.0**-15  # a gap between two cells
+_ALIKE = 1e-9  # of numbers, and of chances
+_HALVINGS = 20  # of a gap with a jump
 _INSIDE = 16  # points of a gap at which a function is looked at
 
 
@@ -68,22 +70,22 @@ class Places:
     """
 
     def __init__(self, channel: Channel, named: Sequence[float] = ()) -> None:
-        knots = np.asarray(channel.corners(), np.float64)
+        knots = _knots(channel)
         parts = [
             np.linspace(a, b, int(np.ceil((b - a) / _WIDEST)) + 1)
             for a, b in pairwise(knots)
             if b - a > _WIDEST * 1.01
         ]
-        self.x: Array = np.unique(np.concatenate([knots, [-1.0, 1.0], *parts, list(named)]))
+        self.x: Array = np.unique(np.concatenate([knots, *parts, list(named)]))
         self._channel = channel
+        self._knots = knots
 
     @cached_property
     def program(self) -> Program:
         """All populations."""
         rows = np.asarray(self._channel.probabilities(self.x), np.float64)
-        spare = ~np.isin(self.x, self._channel.corners())
-        spare[[0, -1]] = False
-        return Program(rows / rows.sum(axis=1, keepdims=True), spare=spare)
+        spare = ~np.isin(self.x, self._knots)
+        return Program(rows / rows.sum(axis=1, keepdims=True), spare=spare, position=self.x)
 
     @cached_property
     def gaps(self) -> Array:
@@ -95,14 +97,31 @@ class Places:
     @cached_property
     def starts_cell(self) -> NDArray[np.bool_]:
         """Where rows jump: less than 2^-15 below, another cell of the table ends."""
-        corners = np.asarray(self._channel.corners(), np.float64)
-        return np.isin(self.x, corners[1:][np.diff(corners) < NARROW])
+        knots = _knots(self._channel)
+        return np.isin(self.x, knots[1:][np.diff(knots) < NARROW])
 
     @cached_property
     def cuts(self) -> NDArray[np.intp]:
         """The places at which shares of the numbers below are worth asking for."""
         ends = np.append(self.starts_cell[1:], np.True_)
         return np.flatnonzero(~ends)[1:]
+
+
+def _knots(channel: Channel) -> Array:
+    """Return numbers between neighbors of which rows are linear; both sides of every jump."""
+    inner = np.unique(np.asarray(channel.corners(), np.float64))
+    inner = inner[(np.abs(inner) < 1.0 - _ALIKE) & np.insert(np.diff(inner) > _ALIKE, 0, True)]
+    corners = np.concatenate([[-1.0], inner, [1.0]])
+    start, end = corners[:-1], corners[1:]
+    rows = channel.probabilities(corners)
+    found = channel.probabilities(start + (end - start) / 3.0)
+    jumps = np.abs(found - (2.0 * rows[:-1] + rows[1:]) / 3.0).max(axis=1) > _ALIKE
+    low, high, before = start[jumps], end[jumps], rows[:-1][jumps]
+    for _ in range(_HALVINGS if jumps.any() else 0):
+        middle = (low + high) / 2.0
+        same = np.abs(channel.probabilities(middle) - before).max(axis=1) < _ALIKE
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return np.unique(np.concatenate([corners, low, high]))
 
 
 def below(places: Places, end: float) -> Goal:

@@ -49,7 +49,7 @@ _TOLERANCE = 1e-3  # how much the misfit of the best fit can be off
 _HEAVY = 1e3
 _ADDED = 0.5  # to every count before the first fit
 _STEPS = 1000
-_MOST_REPORTS = 2.0**30  # of more, only so many count: wider, and safe from rounding
+_MOST_REPORTS = 2.0**26  # of more, only so many count: wider, and safe from rounding
 _ALIKE = 1e-7  # of misfits: what does not fit better by more is no progress
 _TINY = 1e-9
 
@@ -72,6 +72,8 @@ class Program:
     spare : array of bool of shape (K,), optional
         Atoms between two others, whose rows are mixtures of theirs: no fit needs them, and a
         statistic only where it is larger there than the mixture says. By default there are none.
+    position : array of shape (K,), optional
+        Increasing: what the rows of spare atoms are linear in.
     """
 
     rows: Array
@@ -79,6 +81,7 @@ class Program:
     totals: Array | None = None
     most: float = 1.0
     spare: NDArray[np.bool_] | None = None
+    position: Array | None = None
 
     @cached_property
     def needed(self) -> NDArray[np.bool_]:
@@ -89,9 +92,10 @@ class Program:
         """Say which atoms can make statistics of shape (B, K) larger."""
         result = np.tile(self.needed, (len(goals), 1))
         if self.spare is not None:
-            # between equal neighbors and further apart: what matters is which side is larger
-            middle = (goals[:, :-2] + goals[:, 2:]) / 2.0
-            result[:, 1:-1] |= goals[:, 1:-1] > middle + _TINY
+            x = np.arange(len(self.rows)) if self.position is None else self.position
+            share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+            chord = (1.0 - share) * goals[:, :-2] + share * goals[:, 2:]
+            result[:, 1:-1] |= goals[:, 1:-1] > chord + _TINY
         return result
 
     @cached_property
