@@ -319,7 +319,8 @@ def commuters(people: int, **options: Any) -> no.Summary:
     table = window_table(2.0, 16, 33, 0.4)
     x = np.random.default_rng(5).beta(2.0, 5.0, people) * 2.0 - 1.0
     counted = no.Tally.of(table, table.privatize(x, rng=np.random.default_rng(6)))
-    return no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
+    found: no.Summary = no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
+    return found
 
 
 def test_more_reports_tell_more_bars_apart() -> None:
