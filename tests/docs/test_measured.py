@@ -17,7 +17,7 @@ from noutput.designs.objective import Objective
 from noutput.estimate import mean_scores
 from noutput.estimate.gaussian import KERNELS
 from noutput.estimate.mean_scores import decoded_scores, scores_for
-from noutput.planner import SHAPES
+from noutput.planner import SHAPES as PLANNED
 from noutput.planner.expectation import SCORE
 from tests.docs.stated import rows, stated
 
@@ -26,6 +26,9 @@ Histogram: TypeAlias = NDArray[np.float64]
 MINUTES = no.Interval(0, 180)
 MILLION = 10**6
 CAMPAIGNS = 48
+SHAPES = {
+    name: np.array(PLANNED[name].weights) for name in ("even", "one hump", "two humps", "skewed")
+}
 
 
 def half_width(

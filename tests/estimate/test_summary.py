@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 import noutput as no
 from noutput import _extras
 from noutput.errors import InvalidArgumentError, MissingExtraError
+from noutput.estimate.slack import assume
 from noutput.estimate.summary import CERTAIN, SUSPICIOUS, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
@@ -318,7 +319,8 @@ def commuters(people: int, **options: Any) -> no.Summary:
     table = window_table(2.0, 16, 33, 0.4)
     x = np.random.default_rng(5).beta(2.0, 5.0, people) * 2.0 - 1.0
     counted = no.Tally.of(table, table.privatize(x, rng=np.random.default_rng(6)))
-    return no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
+    found: no.Summary = no.summarize(table, counted, no.Number(0, 180, "minutes"), **options)
+    return found
 
 
 def test_more_reports_tell_more_bars_apart() -> None:
@@ -335,7 +337,11 @@ def test_more_reports_tell_more_bars_apart() -> None:
         assert all(edge % 5.0 == 0.0 for edge in shown.edges)
 
 
-def test_an_assumption_makes_intervals_narrower_and_is_named() -> None:
+def test_an_assumption_makes_intervals_narrower_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("CELLS", 16), ("_WIDE_CELLS", 8), ("_CUTS", 32)):  # for speed
+        monkeypatch.setattr(assume, name, value)
     free, smooth = commuters(3_000), commuters(3_000, assume="smooth")
     assert smooth.variance.half < free.variance.half
     assert len(smooth.coarse.lower) >= len(free.coarse.lower)

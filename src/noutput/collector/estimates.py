@@ -51,6 +51,7 @@ _KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kiloby
 _FRESH_SECONDS = 1.0
 _REST = 10.0  # how much longer an answer is used than it took
 _LONGEST_REST_SECONDS = 30.0
+_LONGEST_ASSUMING_SECONDS = 600.0  # intervals under an assumption take seconds
 _KEPT_ANSWERS = 64  # questions whose answers are known, whatever the bins of others
 
 Name: TypeAlias = tuple[int, str, int, int | None, str]
@@ -177,12 +178,13 @@ class Estimates:
     Notes
     -----
     An answer is used for a second, or ten times as long as it took to compute (30 seconds at
-    most), before the counts are read again, and ever after where they are the same. All levels
-    share the fit to the counts; intervals of other levels than the dashboard's are computed when
-    they are asked for. All who wait for the same answer wait for one computation; those who
-    have an answer from before get that meanwhile. Whoever asks, and however often, sees what was
-    published last, and nothing else; `as_of` says when that was. What depends on neither bins nor
-    page, such as the test for forgery, is computed once per question and counts.
+    most, and ten minutes under an assumption, where it takes seconds), before the counts are read
+    again, and ever after where they are the same. All levels share the fit to the counts; intervals
+    of other levels than the dashboard's are computed when they are asked for. All who wait for the
+    same answer wait for one computation; those who have an answer from before get that meanwhile.
+    Whoever asks, and however often, sees what was published last, and nothing else; `as_of` says
+    when that was. What depends on neither bins nor page, such as the test for forgery, is computed
+    once per question and counts.
     Called in one event loop.
     """
 
@@ -267,13 +269,14 @@ class Estimates:
             found = answer.found = _compute(entry, shown, bins, place, assume, now)
             self._metrics.estimates += 1
         end = time.monotonic()
-        answer.until = end + _rest(end - start)
+        answer.until = end + _rest(end - start, assume)
         return found
 
 
-def _rest(seconds: float) -> float:
+def _rest(seconds: float, assume: str = NOTHING) -> float:
     """Return how long an answer is used that took so long."""
-    return min(max(_FRESH_SECONDS, _REST * seconds), _LONGEST_REST_SECONDS)
+    longest = _LONGEST_ASSUMING_SECONDS if assume else _LONGEST_REST_SECONDS
+    return min(max(_FRESH_SECONDS, _REST * seconds), longest)
 
 
 def _known(

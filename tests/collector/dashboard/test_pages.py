@@ -20,6 +20,7 @@ from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.estimates import page_bins
 from noutput.collector.store import open_store
+from noutput.estimate.slack import assume
 from tests.campaign.tokens import anonymous_campaign
 from tests.collector.conftest import NUMBERS, make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
@@ -319,6 +320,14 @@ def test_every_number_has_bars_of_round_width(service: Service) -> None:
         assert (100.0 * step).is_integer()
 
 
+@pytest.fixture
+def few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let densities be constant on few cells, for speed."""
+    for name, value in (("CELLS", 16), ("_WIDE_CELLS", 8), ("_CUTS", 32)):
+        monkeypatch.setattr(assume, name, value)
+
+
+@pytest.mark.usefixtures("few_cells")
 def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
     service.create(campaign)
@@ -343,6 +352,7 @@ def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service
     assert problem(service.call("GET", f"{PAGE}/estimates?assume=rough"))[0] == 422
 
 
+@pytest.mark.usefixtures("few_cells")
 def test_reports_that_contradict_an_assumption_get_other_intervals(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
     service.create(campaign)
