@@ -309,8 +309,11 @@ def test_numbers_need_no_script(browser: Browser, server: Running) -> None:
         page = visitor.go("/campaigns/busy")
         expect(page.locator(".big .number")).to_be_visible()
         expect(page.locator(".wide .chart")).to_be_visible()
-        page.locator("summary").first.click()
-        expect(page.locator("#history-table")).to_be_visible()
+        for details, table in (("answers-details", "answers"), ("milestones", "history-table")):
+            page.locator(f"#{details} summary").click()
+            expect(page.locator(f"#{table}")).to_be_visible()
+        expect(page.locator(".choices a[aria-current]")).to_have_text("No assumption")
+        expect(page.locator("#basis")).to_be_visible()
         expect(page.locator("#try")).to_be_hidden()
         assert "This needs JavaScript" in page.content()
 

@@ -58,6 +58,11 @@ class Admission:
     {'kind': 'open', 'reports_per_hour': 5000}
     >>> Admission.from_document({"kind": "token"}) == Admission("token")
     True
+    >>> Admission().needs_token, Admission("token").needs_token
+    (False, True)
+    >>> key = base64.urlsafe_b64encode(public_key(2**2048 - 1)).decode()
+    >>> Admission("anonymous", issuer="https://issuer.example", key=key).modulus == 2**2048 - 1
+    True
     >>> Admission("anonymous")
     Traceback (most recent call last):
         ...

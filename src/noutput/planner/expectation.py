@@ -106,6 +106,8 @@ class Plan:
     >>> low, high = found.wasserstein_range
     >>> 0.5 < low < found.wasserstein_error < high < 12
     True
+    >>> max(error for _, error in found.wasserstein_errors) == high
+    True
     >>> low, high = found.interval_widths["median"]
     >>> 1 < low < high < 180, found.bars[0] <= found.bars[1]
     (True, True)

@@ -38,6 +38,7 @@ __all__ = ["Guaranteed"]
 _LARGEST = 2.0**60
 _FEWEST = 64.0  # fewer reports share their scores
 _EXCESS = 4.0  # of the misfit, for which scores are best
+_ROUNDING = 1e-12  # of sums of scores
 _MOST_KNOWN = 4096
 _KNOWN: dict[tuple[str, float, bytes, bytes], Array] = {}
 
@@ -94,6 +95,7 @@ class Guaranteed:
         """Return upper ends of statistics."""
         rows, scores = self.places.program.rows, self.scores(goals)
         found = upper_ends(rows, scores, self._shares, self._reports, self._alpha)
+        found += _ROUNDING * np.abs(scores).max(axis=1)
         result: Array = np.minimum(found, goals.max(axis=1))
         return result
 

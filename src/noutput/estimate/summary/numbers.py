@@ -87,8 +87,8 @@ class Summary(Shown):
     ...     f"Forged reports: {found.forged_text}", found.unknown_text, found.assumption_text
     ... ]
     True
-    >>> found.interval_kind, found.to_dict()["reports"]
-    ('slack', 10000)
+    >>> found.interval_kind, found.assumption, found.is_told, found.to_dict()["reports"]
+    ('slack', '', True, 10000)
     """
 
     question: Number
