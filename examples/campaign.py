@@ -13,11 +13,13 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +61,8 @@ def collector(campaign: Campaign, folder: Path) -> Iterator[str]:
     document = folder / "commute.json"
     document.write_text(campaign.to_json(), encoding="utf-8")
     command = [sys.executable, "-u", "-m", "noutput", "serve", "--port", "0", "--rate", "0",
-               "--client-reports", "0", "--database", str(folder / "reports.db"),
+               "--client-reports", "0", "--step", "1", "--step-share", "0",  # few people
+               "--database", str(folder / "reports.db"),
                "--campaign", str(document)]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None  # noqa: S101 (for the type checker)
@@ -81,6 +84,16 @@ def answer(url: str, minutes: float) -> int:
         send_report(url, report)
         send_report(url, report)  # a second attempt is counted once
         return report.output
+
+
+def published(url: str, reports: int) -> dict[str, Any]:
+    """Return the estimates once so many reports are published: results change in steps."""
+    while True:
+        with urllib.request.urlopen(f"{url}/estimates") as response:  # noqa: S310 (loopback)
+            found: dict[str, Any] = json.load(response)
+        if found["reports"] >= reports:
+            return found
+        time.sleep(0.2)
 
 
 def refuse_a_lie(campaign: Campaign) -> str:
@@ -105,8 +118,7 @@ def main() -> None:
     print(f"  a lying server: {refuse_a_lie(campaign)}\n")
     with tempfile.TemporaryDirectory() as folder, collector(campaign, Path(folder)) as url:
         outputs = [answer(url, float(minutes)) for minutes in people]
-        with urllib.request.urlopen(f"{url}/estimates") as response:  # noqa: S310 (loopback)
-            found = json.load(response)
+        found = published(url, PEOPLE)
     print("true minutes   sent   which stands for")
     for minutes, output in list(zip(people, outputs, strict=True))[:5]:
         decoded = MINUTES.from_unit(table.outputs[output])

@@ -146,7 +146,7 @@ def test_long_answers_do_not_widen_the_page(
 ) -> None:
     with visit(browser, server.url, size) as visitor:
         page = visitor.go("/campaigns/long")
-        page.click("text=The answers as a table")
+        page.click("text=The picture as a table")
         for name in ("figures", "answers"):
             box = page.locator(f"#{name}").locator("xpath=..").bounding_box()
             assert box is not None
