@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -62,7 +63,9 @@ def campaigns(
 
 
 def covered(mechanism: no.TableMechanism, x: np.ndarray, people: int, **options: str) -> float:
-    found = [no.estimate_mean(mechanism, each) for each in campaigns(mechanism, x, people)]
+    # by scores, also where a slack interval is shorter: tests/estimate/test_mean_slack.py has those
+    with patch("noutput.estimate.mean.is_shorter", return_value=False):
+        found = [no.estimate_mean(mechanism, each) for each in campaigns(mechanism, x, people)]
     ends = np.array([each.interval(**options) for each in found])  # type: ignore[arg-type]
     return float(np.mean((ends[:, 0] <= x.mean()) & (x.mean() <= ends[:, 1])))
 
