@@ -52,12 +52,12 @@ from scipy import special
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["exact_interval"]
+__all__ = ["ALIKE", "LARGEST_EXPONENT", "MOST_REPORTS", "RATIOS", "exact_interval"]
 
-_RATIOS = 2.0 ** np.linspace(-3.0, 3.0, 13)
-_LARGEST_EXPONENT = 200.0
-_MOST_REPORTS = 1e12  # of more, only so many count: wider, and safe from rounding
-_ALIKE = 1e-6  # of scores, relative to their range
+RATIOS = 2.0 ** np.linspace(-3.0, 3.0, 13)
+LARGEST_EXPONENT = 200.0
+MOST_REPORTS = 1e12  # of more, only so many count: wider, and safe from rounding
+ALIKE = 1e-6  # of scores, relative to their range
 
 
 def exact_interval(
@@ -101,7 +101,7 @@ def exact_interval(
         return least, most
     upper = scores > scores.min() + width / 2.0
     apart = max(float(np.ptp(scores[upper])), float(np.ptp(scores[~upper])))
-    if apart <= _ALIKE * width and reports <= _MOST_REPORTS:
+    if apart <= ALIKE * width and reports <= MOST_REPORTS:
         low, high = _two_scores(scores, upper, shares, reports, alpha)
     else:
         sides = (1.0, -1.0) if side is None else (side,)
@@ -132,13 +132,13 @@ def _any_scores(
     alpha: float,
     sides: tuple[float, ...],
 ) -> tuple[float, float]:
-    count = min(reports, _MOST_REPORTS)
+    count = min(reports, MOST_REPORTS)
     average = float(shares @ scores)
     away = scores - average
     fallen = math.log(alpha / 2.0) / count * (1.0 + 1e-9)
     variance = max(float(shares @ away**2), float((table @ away**2).min()))
-    base = math.sqrt(-2.0 * fallen / variance) * _RATIOS
-    base = np.minimum(base, _LARGEST_EXPONENT / np.abs(away).max())
+    base = math.sqrt(-2.0 * fallen / variance) * RATIOS
+    base = np.minimum(base, LARGEST_EXPONENT / np.abs(away).max())
     low, high = -math.inf, math.inf
     for sign in sides:
         raised = np.expm1(sign * base[:, None] * away) @ table.T  # M - 1, of shape (lambdas, k)

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.estimate.answers.exact import exact_interval
+from noutput.estimate.answers.exact import (
+    ALIKE,
+    LARGEST_EXPONENT,
+    MOST_REPORTS,
+    RATIOS,
+    exact_interval,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,10 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["upper_ends"]
 
-_RATIOS = 2.0 ** np.linspace(-3.0, 3.0, 13)
-_LARGEST_EXPONENT = 200.0
-_MOST_REPORTS = 1e12
-_ALIKE = 1e-6  # of scores, relative to their range
 _EXCHANGES = 40
 _TINY = 1e-100
 _AT_ONCE = 64  # statistics, which take some megabytes
@@ -81,20 +83,20 @@ def _two_valued(scores: Array) -> Array:
     tops = np.where(upper, scores, np.inf).min(axis=1)
     bottoms = np.where(upper, -np.inf, scores).max(axis=1)
     apart = np.maximum(scores.max(axis=1) - tops, bottoms - least[:, 0])
-    return np.asarray((width == 0.0) | (apart <= _ALIKE * width))
+    return np.asarray((width == 0.0) | (apart <= ALIKE * width))
 
 
 def _some_ends(
     table: Array, scores: Array, weights: Array, shares: Array, reports: float, alpha: float
 ) -> Array:
-    fallen = math.log(alpha / 2.0) / min(reports, _MOST_REPORTS) * (1.0 + 1e-9)
+    fallen = math.log(alpha / 2.0) / min(reports, MOST_REPORTS) * (1.0 + 1e-9)
     averages = scores @ shares
     away = scores - averages[:, None]
     variances = np.maximum(away**2 @ shares, (away**2 @ table.T).min(axis=1))
     variances = np.maximum(variances, _TINY)
-    base = np.sqrt(-2.0 * fallen / variances)[:, None] * _RATIOS
+    base = np.sqrt(-2.0 * fallen / variances)[:, None] * RATIOS
     largest = np.maximum(np.abs(away).max(axis=1), _TINY)
-    base = np.minimum(base, (_LARGEST_EXPONENT / largest)[:, None])
+    base = np.minimum(base, (LARGEST_EXPONENT / largest)[:, None])
     heights = np.expm1(-base[:, :, None] * away[:, None, :]) @ table.T - math.expm1(fallen)
     ends = _crossings(weights, heights).min(axis=1)
     return np.where(np.isfinite(ends), ends, averages)

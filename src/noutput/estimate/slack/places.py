@@ -97,8 +97,7 @@ class Places:
     @cached_property
     def starts_cell(self) -> NDArray[np.bool_]:
         """Where rows jump: less than 2^-15 below, another cell of the table ends."""
-        knots = _knots(self._channel)
-        return np.isin(self.x, knots[1:][np.diff(knots) < NARROW])
+        return np.isin(self.x, self._knots[1:][np.diff(self._knots) < NARROW])
 
     @cached_property
     def cuts(self) -> NDArray[np.intp]:

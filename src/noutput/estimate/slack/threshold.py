@@ -18,10 +18,10 @@ a family of populations for that; `docs/estimation.md` has the coverage on other
 
 References
 ----------
-Wollan and Dykstra (1986), "Conditional tests with an order restriction as a null hypothesis",
-10.1007/978-1-4613-9940-7_20; Batlle, Patil, Stanley and Kuusela (2023), "Optimization-based
-frequentist confidence intervals for functionals in constrained inverse problems",
-10.48550/arXiv.2310.02461.
+Wollan and Dykstra (1986), "Conditional tests with an order restriction as a null hypothesis", in
+*Advances in order restricted statistical inference*; Batlle, Patil, Stanley and Kuusela (2023),
+"Optimization-based frequentist confidence intervals for functionals in constrained inverse
+problems", 10.48550/arXiv.2310.02461.
 """
 
 from __future__ import annotations
