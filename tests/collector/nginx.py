@@ -1,0 +1,127 @@
+"""nginx with the documented configuration, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.collector.process import free_port
+from tests.docs.blocks import ROOT
+
+FOLDER = ROOT / "deploy" / "nginx"
+_MAIN = """
+pid {folder}/nginx.pid;
+daemon off;
+worker_processes 1;
+error_log {folder}/main.log;
+{user}
+events {{}}
+http {{
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/conf.d/*.conf;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A running nginx."""
+
+    port: int
+    certificate: Path
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """Write a certificate for 127.0.0.1, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "collect.example")])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    pem = serialization.Encoding.PEM
+    plain = serialization.NoEncryption()
+    paths = folder / "collect.example.pem", folder / "collect.example.key"
+    paths[0].write_bytes(certificate.public_bytes(pem))
+    form = serialization.PrivateFormat.PKCS8
+    paths[1].write_bytes(key.private_bytes(pem, form, plain))
+    return paths
+
+
+def put(text: str, pattern: str, value: str) -> str:
+    """Replace what must be there, and is another on the reader's machine."""
+    found, count = re.subn(pattern, value, text)
+    assert count > 0, pattern
+    return found
+
+
+def configure(folder: Path, port: int, collectors: Sequence[int]) -> None:
+    """Write the documented files, with ports and paths of this test."""
+    certificate, key = self_signed(folder)
+    (folder / "conf.d").mkdir()
+    site = (FOLDER / "noutput.conf").read_text(encoding="utf-8")
+    site = put(site, r"listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
+    site = put(site, r"/etc/ssl/collect\.example\.pem", str(certificate))
+    site = put(site, r"/etc/ssl/collect\.example\.key", str(key))
+    site = put(site, r"/var/log/nginx/error\.log", str(folder / "error.log"))
+    (folder / "conf.d" / "noutput.conf").write_text(site, encoding="utf-8")
+    upstream = (FOLDER / "upstream.conf").read_text(encoding="utf-8")
+    for documented, found in zip((8001, 8002), collectors, strict=True):
+        upstream = put(
+            upstream, rf"server 127\.0\.0\.1:{documented};", f"server 127.0.0.1:{found};"
+        )
+    (folder / "conf.d" / "upstream.conf").write_text(upstream, encoding="utf-8")
+    user = "user root;" if os.geteuid() == 0 else ""  # pytest's folders are for one user
+    (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=user), encoding="utf-8")
+
+
+@contextmanager
+def nginx(folder: Path, collectors: Sequence[int]) -> Iterator[Proxy]:
+    """Start nginx before collectors at two ports; end it, and nothing else."""
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("nginx is not installed")
+        pytest.skip("nginx is not installed")
+    port = free_port()
+    configure(folder, port, collectors)
+    command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    command += ["-e", str(folder / "main.log")]
+    checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    process = subprocess.Popen(command, cwd=folder)
+    try:
+        yield Proxy(port, folder / "collect.example.pem", folder)
+    finally:
+        process.terminate()
+        process.wait(30)
