@@ -76,7 +76,7 @@ class Attack:
 def packed_batch(campaign: Campaign, ids: np.ndarray) -> bytes:
     """Return a packed batch of reports with these ids (rows of two 64-bit halves)."""
     ordered = np.sort(ids.astype(">u8").view("S16").ravel())
-    places, outputs = widths(campaign)
+    _, places, outputs = widths(campaign)
     head = bytes([2, 0, 0, places, outputs, 0, 0, 0]) + len(ordered).to_bytes(4, "little")
     # Any bits are answers: the campaigns have 1 or 64 questions, and 16 outputs.
     answers = os.urandom(len(ordered) * (places + outputs) // 8)

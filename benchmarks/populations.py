@@ -71,6 +71,11 @@ def _levels(count: int) -> Callable[[np.random.Generator], Population]:
     return lambda rng: _at(np.linspace(-1.0, 1.0, count), rng.dirichlet(np.ones(count)))
 
 
+def _edges(rng: np.random.Generator, count: int) -> Array:
+    """Return numbers at which cells of tables start, as whole hours and ratings often are."""
+    return -1.0 + rng.choice(33, count, replace=False) / 16.0
+
+
 def _training_shape(rng: np.random.Generator) -> Population:
     histogram = draw_histograms(rng, 1)[0]
     return _at(_GRID, np.repeat(histogram, len(_GRID) // BINS))
@@ -84,6 +89,16 @@ CALIBRATION: dict[str, Factory] = {
     "both ends": lambda rng: _at(np.array([-1.0, 1.0]), np.array([p := rng.uniform(), 1.0 - p])),
     "eleven levels": _levels(11),
     "seven levels": _levels(7),
+    "nine levels": _levels(9),
+    "seventeen levels": _levels(17),
+    "three edges": lambda rng: _at(_edges(rng, 3), rng.dirichlet(np.ones(3))),
+    "six edges": lambda rng: _at(_edges(rng, 6), rng.dirichlet(np.ones(6))),
+    "hump and an edge": lambda rng: _and_atoms(
+        _density(stats.beta(3, 6).pdf(_UNIT)), _edges(rng, 1).tolist(), [rng.uniform(0.1, 0.5)]
+    ),
+    "most at the lower end": lambda _: _and_atoms(
+        _density(stats.gamma(3.0, scale=0.1).pdf(_UNIT)), [-1.0], [0.7]
+    ),
     "three atoms": lambda rng: _at(rng.uniform(-1.0, 1.0, 3), rng.dirichlet(np.ones(3))),
     "eight atoms": lambda rng: _at(rng.uniform(-1.0, 1.0, 8), rng.dirichlet(np.ones(8))),
     "beta and the top": lambda _: _and_atoms(_density(stats.beta(1, 12).pdf(_UNIT)), [1.0], [0.3]),

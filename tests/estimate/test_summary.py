@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 import noutput as no
 from noutput import _extras
 from noutput.errors import InvalidArgumentError, MissingExtraError
-from noutput.estimate.slack import assume
 from noutput.estimate.summary import CERTAIN, SUSPICIOUS, text
 from noutput.estimate.summary.page import picture
 from tests.estimate.answer_tables import direct, mixed
@@ -337,11 +336,7 @@ def test_more_reports_tell_more_bars_apart() -> None:
         assert all(edge % 5.0 == 0.0 for edge in shown.edges)
 
 
-def test_an_assumption_makes_intervals_narrower_and_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in (("CELLS", 16), ("_WIDE_CELLS", 8), ("_CUTS", 32)):  # for speed
-        monkeypatch.setattr(assume, name, value)
+def test_an_assumption_makes_intervals_narrower_and_is_named() -> None:
     free, smooth = commuters(3_000), commuters(3_000, assume="smooth")
     assert smooth.variance.half < free.variance.half
     assert len(smooth.coarse.lower) >= len(free.coarse.lower)

@@ -108,6 +108,7 @@ def test_tables_for_distributions_are_planned_with() -> None:
     assert [plan.epsilon for plan in others] == [0.5, 1.0, 2.0]
 
 
+@pytest.mark.slow
 def test_epsilons_for_distributions_are_those_of_the_catalog() -> None:
     first = no.plan(epsilon=1.25, people=50_000, n_outputs=16, objective="distribution")
     for error, epsilon in ((1.001 * first.half_width, 1.25), (0.999 * first.half_width, 1.5)):

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.stats import beta
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.events import Reader, find_event, readers_of
-from noutput.mechanisms.base import Mechanism
+from noutput.mechanisms.base import Mechanism, missing_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,9 +148,13 @@ def audit(
     if len(np.unique(grid)) < len(grid):
         raise InvalidArgumentError("inputs", "be different numbers", inputs)
     screened = min(max(_FEWEST_SCREENED, size // 32), _MOST_SCREENED // len(grid))
-    readers, pairs = _screen(draw, grid, screened, rng)
-    level = (1.0 - confidence) / (2.0 * len(pairs))
-    found = [_confirm(draw, readers, pair, size, level, rng) for pair in pairs]
+    with shown_progress("Auditing") as progress:
+        readers, pairs = _screen(draw, grid, screened, rng)
+        level = (1.0 - confidence) / (2.0 * len(pairs))
+        found = []
+        for number, pair in enumerate(pairs):
+            progress((number + 1) / (len(pairs) + 1))
+            found.append(_confirm(draw, readers, pair, size, level, rng))
     bound, pair, event, counts = max(found, key=lambda entry: entry[0])
     return Audit(claim, max(bound, 0.0), confidence, pair, event, counts, size)
 
@@ -159,8 +164,14 @@ def _clean_sampler(sampler: Mechanism | Sampler, epsilon: float | None) -> tuple
         claim = sampler.epsilon if epsilon is None else epsilon
         return sampler.privatize, _checks.positive("epsilon", claim)
     if not callable(sampler):
-        raise InvalidArgumentError("sampler", "be a mechanism or callable", sampler)
+        raise InvalidArgumentError(
+            "sampler", f"be a mechanism or callable{_lacks(sampler)}", sampler
+        )
     return sampler, _checks.positive("epsilon", epsilon)
+
+
+def _lacks(sampler: object) -> str:
+    return f" (to be a mechanism, it lacks {', '.join(missing_parts(sampler))})"
 
 
 def _batches(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.base import Channel, check_channel
+from noutput.mechanisms.base import CellModel, check_channel
 from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array",
-    "Channel",
+    "CellModel",
     "Counts",
     "check_table",
     "check_tally",
@@ -70,7 +70,7 @@ class _Key:
 
     fingerprint: str
     bins: int
-    channel: Channel = field(compare=False)
+    channel: CellModel = field(compare=False)
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +80,7 @@ def _matrix(key: _Key) -> Array:
     return theta
 
 
-def transition_matrix(channel: Channel, bins: int) -> Array:
+def transition_matrix(channel: CellModel, bins: int) -> Array:
     """Return the mechanism's transition matrix (read-only), computed once and remembered."""
     check_channel(channel, "fingerprint", "transition")
     return _matrix(_Key(channel.fingerprint, bins, channel))
@@ -93,7 +93,7 @@ def check_table(mechanism: object) -> None:
         raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)
 
 
-def check_tally(channel: Channel | AnswerMechanism, tally: Tally, n_outputs: int) -> None:
+def check_tally(channel: CellModel | AnswerMechanism, tally: Tally, n_outputs: int) -> None:
     """Refuse what is no tally, and a tally of another mechanism."""
     if not isinstance(tally, Tally):
         raise InvalidArgumentError("tally", _WANTED, type(tally).__name__)

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import gaussian, histograms, methods
 from noutput.estimate.choices import DEFAULT_METHOD, METHODS
 from noutput.estimate.counts import (
     Array,
-    Channel,
+    CellModel,
     Counts,
     check_tally,
     supported,
     transition_matrix,
 )
+from noutput.estimate.evidence import Evidence, unpacked
+from noutput.estimate.fine_bins import default_bins, fine_bins
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, known_goodness_of_fit
 from noutput.estimate.intervals import QUANTILES, AssumptionLike, Function, Intervals
 from noutput.estimate.resample import generator
-from noutput.interval import UNIT, Interval, IntervalLike, as_interval
-from noutput.tally import Tally
+from noutput.estimate.stacked import StackedChannel
+from noutput.interval import UNIT, Interval, IntervalLike
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from noutput.tally import Tally
 
 __all__ = ["DistributionEstimate", "estimate_distribution"]
 
@@ -72,7 +77,7 @@ class DistributionEstimate:
     >>> round(found.cdf(5.0), 2), round(found.quantile(0.5), 2)
     (0.19, 7.8)
     >>> [round(end, 2) for end in found.interval("mean")]
-    [6.79, 7.21]
+    [6.78, 7.22]
     >>> found.p_value > 0.05, found.goodness_of_fit.degrees_of_freedom
     (True, 0)
     >>> found.draws(3, np.random.default_rng(7)).shape, found.sample(2).shape
@@ -87,7 +92,7 @@ class DistributionEstimate:
     converged: bool
     log_likelihood: float
     n_reports: int
-    _channel: Channel = field(repr=False)
+    _channel: CellModel = field(repr=False)
     _tally: Tally = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -166,6 +171,7 @@ class DistributionEstimate:
         kind: str = "slack",
         assume: AssumptionLike = None,
     ) -> tuple[Array | float, Array | float]: ...
+    @shown_progress("Estimating")
     def interval(
         self,
         statistic: str | Function = "bins",
@@ -320,8 +326,12 @@ class DistributionEstimate:
             raise InvalidArgumentError("method", "be 'gp': others have no posterior", self.method)
         count = _checks.whole("size", size, 0, 1 << 20)
         counts = Counts.of([self._tally])
-        shares, theta = supported(counts.shares, transition_matrix(self._channel, self.bins))
-        return gaussian.draw(shares[0], counts.totals[0], theta, count, generator(rng))
+        fine = fine_bins(self._channel) if isinstance(self._channel, StackedChannel) else None
+        model = transition_matrix(self._channel, self.bins) if fine is None else fine.theta
+        shares, theta = supported(counts.shares, model)
+        step = None if fine is None else fine.step
+        found = gaussian.draw(shares[0], counts.totals[0], theta, count, generator(rng), step)
+        return found if fine is None else fine.spread(found, self.bins)
 
 
 def _nothing(at: object) -> None:
@@ -361,9 +371,9 @@ def _floats(name: str, values: ArrayLike) -> Array:
 
 @overload
 def estimate_distribution(
-    mechanism: Channel,
-    tally: Tally,
-    bins: int = 64,
+    mechanism: CellModel | Evidence,
+    tally: Tally | None = None,
+    bins: int | None = None,
     method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
@@ -371,18 +381,18 @@ def estimate_distribution(
 ) -> DistributionEstimate: ...
 @overload
 def estimate_distribution(
-    mechanism: Channel,
+    mechanism: CellModel,
     tally: Sequence[Tally],
-    bins: int = 64,
+    bins: int | None = None,
     method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
     bounds: IntervalLike = UNIT,
 ) -> list[DistributionEstimate]: ...
 def estimate_distribution(
-    mechanism: Channel,
-    tally: Tally | Sequence[Tally],
-    bins: int = 64,
+    mechanism: CellModel | Evidence,
+    tally: Tally | Sequence[Tally] | None = None,
+    bins: int | None = None,
     method: str = DEFAULT_METHOD,
     *,
     tolerance: methods.Tolerance = "auto",
@@ -392,13 +402,14 @@ def estimate_distribution(
 
     Parameters
     ----------
-    mechanism : TableMechanism, or any mechanism with a transition matrix
-        What made the reports.
+    mechanism : TableMechanism, or any mechanism with a transition matrix; or Evidence
+        What made the reports. Evidence takes the place of the tally and the bounds, too.
     tally : Tally or sequence of tallies
         At least one report each. A sequence is fitted at once, much faster than one by one, with
         the same results.
-    bins : int
-        How many equal bins divide the bounds.
+    bins : int, optional
+        How many equal bins divide the bounds; 64 if not given. Of evidence whose parts have
+        different bounds, as many as put 64 into the narrowest ones, but at most 1024.
     method : {"em", "ems", "mle", "gp"}
         EM from the uniform start; EM with smoothing; the maximum of the likelihood; the
         Gaussian-process estimator (the default, and the most accurate on real data).
@@ -437,20 +448,26 @@ def estimate_distribution(
     >>> bool(estimate.quantile(0.25) < estimate.quantile(0.75))
     True
     """
-    units = as_interval(bounds)
-    count = _checks.whole("bins", bins, 2, MAX_BINS)
+    channel, tally, units = unpacked(mechanism, tally, bounds)
+    count = default_bins(channel) if bins is None else _checks.whole("bins", bins, 2, MAX_BINS)
     _checks.choice("method", method, METHODS)
     rule = methods.check_tolerance(method, tolerance)
-    theta = transition_matrix(mechanism, count)
-    stack = list(tally) if isinstance(tally, Sequence) else [tally]
+    fine = fine_bins(channel) if method == "gp" and isinstance(channel, StackedChannel) else None
+    theta = transition_matrix(channel, count)
+    stack: list[Tally] = list(tally) if isinstance(tally, Sequence) else [tally]
     for one in stack:
-        check_tally(mechanism, one, theta.shape[1])
+        check_tally(channel, one, theta.shape[1])
     if not stack:
         return []
     counts = Counts.of(stack)
+    if fine is not None:
+        shares, model = supported(counts.shares, fine.theta)
+        found = gaussian.average(shares, counts.totals, model, fine.step)
+        found = replace(found, probabilities=fine.spread(found.probabilities, count))
     shares, theta = supported(counts.shares, theta)
     counts = Counts(shares, counts.totals)
-    found = methods.fit(counts, theta, method, rule)
+    if fine is None:
+        found = methods.fit(counts, theta, method, rule)
     likelihood = mean_log_likelihood(shares, found.probabilities, theta) * counts.totals
     estimates = [
         DistributionEstimate(
@@ -462,9 +479,9 @@ def estimate_distribution(
             bool(found.converged[row]),
             float(likelihood[row]),
             one.total,
-            mechanism,
+            channel,
             one,
         )
         for row, one in enumerate(stack)
     ]
-    return estimates[0] if isinstance(tally, Tally) else estimates
+    return estimates if isinstance(tally, Sequence) else estimates[0]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from noutput.estimate.counts import Array
 
-__all__ = ["KERNELS", "Kernel", "average", "draw"]
+__all__ = ["KERNELS", "Kernel", "average", "draw", "moments"]
 
 MAX_ITERATIONS = 100  # for each kernel
 _DECREMENT = 1e-2  # in units of the log posterior: far below what one report can tell
@@ -86,7 +86,7 @@ KERNELS = (
 )
 
 
-def average(shares: Array, totals: Array, theta: Array) -> Fit:
+def average(shares: Array, totals: Array, theta: Array, step: float | None = None) -> Fit:
     """Return the histograms averaged over the kernels.
 
     Parameters
@@ -97,12 +97,14 @@ def average(shares: Array, totals: Array, theta: Array) -> Fit:
         How many reports each row stands for.
     theta : array of shape (d, J)
         No column is zero everywhere.
+    step : float, optional
+        How far apart neighboring bins are, in the unit of the kernels' lengths; 64 / d by default.
     """
     rows, bins = len(shares), len(theta)
     result = Fit(np.empty((rows, bins)), np.zeros(rows, np.intp), np.ones(rows, np.bool_))
     for start in range(0, rows, _ROWS):
         some = slice(start, start + _ROWS)
-        modes = _all_modes(shares[some], totals[some], theta)
+        modes = _all_modes(shares[some], totals[some], theta, step)
         weights = _weights(modes)
         stack = np.stack([mode.probabilities for mode in modes])
         result.probabilities[some] = np.einsum("kb,kbd->bd", weights, stack)
@@ -112,7 +114,14 @@ def average(shares: Array, totals: Array, theta: Array) -> Fit:
     return result
 
 
-def draw(shares: Array, total: float, theta: Array, size: int, rng: np.random.Generator) -> Array:
+def draw(
+    shares: Array,
+    total: float,
+    theta: Array,
+    size: int,
+    rng: np.random.Generator,
+    step: float | None = None,
+) -> Array:
     r"""Draw histograms from the approximate posterior of one row of counts, shape (size, d).
 
     Notes
@@ -124,11 +133,11 @@ def draw(shares: Array, total: float, theta: Array, size: int, rng: np.random.Ge
     the true one (Chernozhukov, Fernández-Val and Galichon, 2010, 10.3982/ECTA7880).
     """
     total = min(total, _LARGEST_TOTAL)
-    modes = _all_modes(shares[None, :], np.array([total]), theta)
+    modes = _all_modes(shares[None, :], np.array([total]), theta, step)
     sizes = rng.multinomial(size, _weights(modes)[:, 0])
     parts = []
     for kernel, mode, count in zip(KERNELS, modes, sizes, strict=True):
-        basis = _basis(kernel, len(theta)).basis
+        basis = _basis(kernel, len(theta), step).basis
         slope = _slopes(mode, basis, theta)[0] * np.sqrt(total / mode.chances[0])[:, None]
         factor = np.linalg.cholesky(np.eye(basis.shape[1]) + slope.T @ slope)
         noise = rng.standard_normal((basis.shape[1], count))
@@ -141,6 +150,40 @@ def draw(shares: Array, total: float, theta: Array, size: int, rng: np.random.Ge
     return result
 
 
+def moments(shares: Array, total: float, theta: Array, rows: Array) -> tuple[Array, Array]:
+    r"""Return the posterior means and variances of linear functions of one histogram.
+
+    Parameters
+    ----------
+    shares : array of shape (J,)
+    total : float
+    theta : array of shape (d, J)
+    rows : array of shape (F, d)
+        One function per row.
+
+    Notes
+    -----
+    The posterior is that of `draw` before its cumulative distributions are put in order: under
+    each kernel the histogram is normal with covariance :math:`D (I + G^T G)^{-1} D^T`, where D is
+    the derivative of the histogram by z. Means and variances of the mixture are exact, without
+    any random number.
+    """
+    total = min(total, _LARGEST_TOTAL)
+    modes = _all_modes(shares[None, :], np.array([total]), theta)
+    weights = _weights(modes)[:, 0]
+    means, variances = np.empty((2, len(modes), len(rows)))
+    for place, (kernel, mode) in enumerate(zip(KERNELS, modes, strict=True)):
+        basis, center = _basis(kernel, len(theta)).basis, mode.probabilities[0]
+        slope = _slopes(mode, basis, theta)[0] * np.sqrt(total / mode.chances[0])[:, None]
+        factor = np.linalg.cholesky(np.eye(basis.shape[1]) + slope.T @ slope)
+        changes = (rows * center) @ (basis - center @ basis)
+        means[place] = rows @ center
+        variances[place] = (solve_triangular(factor, changes.T, lower=True) ** 2).sum(axis=0)
+    mean: Array = weights @ means
+    variance: Array = weights @ (variances + (means - mean) ** 2)
+    return mean, variance
+
+
 @dataclass(frozen=True)
 class _Basis:
     """L of the kernel matrix (bins x rank), and the projection of any f back to z."""
@@ -150,8 +193,8 @@ class _Basis:
 
 
 @lru_cache(maxsize=64)
-def _basis(kernel: Kernel, bins: int) -> _Basis:
-    place = np.arange(bins) * (64.0 / bins)
+def _basis(kernel: Kernel, bins: int, step: float | None = None) -> _Basis:
+    place = np.arange(bins) * (64.0 / bins if step is None else step)
     distance = place[:, None] - place
     matrix = kernel.smooth**2 * np.exp(-0.5 * (distance / kernel.length) ** 2)
     matrix += kernel.rough**2 * np.eye(bins)
@@ -209,27 +252,33 @@ class _Modes:
             getattr(self, name)[rows] = getattr(other, name)
 
 
-def _all_modes(shares: Array, totals: Array, theta: Array) -> list[_Modes]:
+def _all_modes(
+    shares: Array, totals: Array, theta: Array, step: float | None = None
+) -> list[_Modes]:
     """Return the modes of every kernel; those of one row are kept for its draws."""
     if len(shares) > 1:
-        return _find_modes(shares, totals, theta)
-    return _kept_modes(shares.tobytes(), float(totals[0]), theta.tobytes(), len(theta))
+        return _find_modes(shares, totals, theta, step)
+    return _kept_modes(shares.tobytes(), float(totals[0]), theta.tobytes(), len(theta), step)
 
 
 @lru_cache(maxsize=16)
-def _kept_modes(shares: bytes, total: float, theta: bytes, bins: int) -> list[_Modes]:
+def _kept_modes(
+    shares: bytes, total: float, theta: bytes, bins: int, step: float | None
+) -> list[_Modes]:
     matrix = np.frombuffer(theta, np.float64).reshape(bins, -1)
-    return _find_modes(np.frombuffer(shares, np.float64)[None, :], np.array([total]), matrix)
+    return _find_modes(np.frombuffer(shares, np.float64)[None, :], np.array([total]), matrix, step)
 
 
-def _find_modes(shares: Array, totals: Array, theta: Array) -> list[_Modes]:
+def _find_modes(
+    shares: Array, totals: Array, theta: Array, step: float | None = None
+) -> list[_Modes]:
     """Return the modes of every kernel; each starts from the one before."""
     totals = np.minimum(totals, _LARGEST_TOTAL)
     counts = shares * totals[:, None]
     f = np.zeros((len(shares), len(theta)))
     result = []
     for kernel in KERNELS:
-        parts = _basis(kernel, len(theta))
+        parts = _basis(kernel, len(theta), step)
         modes = _climb(f @ parts.projector.T, counts, totals, parts.basis, theta)
         f = modes.z @ parts.basis.T
         result.append(modes)

@@ -22,6 +22,11 @@ around some :math:`\eta`, restricted to the normal cone N of the face; because t
 lies behind the face, :math:`\langle r, \eta \rangle \le 0` for all r of N, which only makes the
 length of r smaller than that of a standard normal vector of N. At a corner the two are equal.
 
+Where evidence has several parts, q is that of a stacked table (`noutput.estimate.stacked`). The
+cells of a part add up to its share of the reports in the counts and in every row, so the residual
+lies in a space of J less the number of parts dimensions, which takes the place of J - 1; simulated
+campaigns have as many reports in each part as were counted.
+
 *Bootstrap.* Campaigns are simulated from the best point and fitted again. This needs no large
 counts. Alone it would alarm too often, in about 7% of campaigns at a level of 5%, where noise has
 moved the best point off the corner that is the truth. Simulation ends once the p-value must exceed
@@ -56,9 +61,12 @@ from scipy.special import chdtrc
 
 from noutput import _checks
 from noutput.estimate import maximum
-from noutput.estimate.counts import Array, Channel, Counts, check_tally, supported
+from noutput.estimate.counts import Array, CellModel, Counts, check_tally, supported
+from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.fit import mean_log_likelihood
-from noutput.estimate.resample import generator, redraw
+from noutput.estimate.resample import generator, redraw_parts
+from noutput.estimate.stacked import StackedChannel
+from noutput.estimate.stacked_answers import StackedAnswers
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.base import check_channel
 
@@ -114,8 +122,8 @@ class GoodnessOfFit:
 
 
 def goodness_of_fit(
-    mechanism: Channel | AnswerMechanism,
-    tally: Tally,
+    mechanism: CellModel | AnswerMechanism | StackedAnswers | Evidence,
+    tally: Tally | None = None,
     *,
     replicates: int = 199,
     rng: np.random.Generator | None = None,
@@ -124,8 +132,8 @@ def goodness_of_fit(
 
     Parameters
     ----------
-    mechanism : TableMechanism, AnswerMechanism, or any with probabilities of outputs
-        What should have made the reports.
+    mechanism : TableMechanism, AnswerMechanism, any with probabilities of outputs, or Evidence
+        What should have made the reports. Evidence takes the place of the tally, too.
     tally : Tally
         At least one report.
     replicates : int
@@ -145,24 +153,26 @@ def goodness_of_fit(
     True
     """
     size = _checks.whole("replicates", replicates, 1, 1 << 20)
-    rows = _rows(mechanism)  # their hull holds all honest causes
-    check_tally(mechanism, tally, rows.shape[1])
-    counts = Counts.of([tally])
+    model, counted, _ = unpacked(mechanism, tally)
+    rows = _rows(model)  # their hull holds all honest causes
+    check_tally(model, counted, rows.shape[1])
+    counts = Counts.of([counted])
+    parts = _parts(model, counted, rows)
     shares, rows = supported(counts.shares, rows)
     best = _maximum(shares, rows)
     reached = mean_log_likelihood(shares, best, rows)
     observed = max(float((_own(shares) - reached)[0]), 0.0)
     statistic = 2.0 * float(counts.totals[0]) * observed
-    freedom = rows.shape[1] - 1 - _face_dimension(best[0], rows)
+    freedom = rows.shape[1] - len(parts) - _face_dimension(best[0], rows)
     conditional = float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
     source, start = generator(rng), best[0]
     fits = _most(_FIT_OPERATIONS, _STEPS_PER_FIT * rows.shape[1] ** 2 * sum(rows.shape))
-    again = redraw(start @ rows, tally.total, size, source).shares
+    again = redraw_parts(start @ rows, parts, size, source)
     larger, simulated, fits = _count_larger(again, rows, start, observed, fits)
     total = _FARTHER * (1 + size)  # campaigns, with the observed one
     while not larger and simulated < total - 1 and conditional * (1 + simulated) < 1.0:
         count = min(_BATCH, total - 1 - simulated)
-        some = redraw(start @ rows, tally.total, count, source).shares
+        some = redraw_parts(start @ rows, parts, count, source)
         larger, fits = _larger(some, rows, start, observed, fits)
         simulated += count
     return GoodnessOfFit(
@@ -178,7 +188,7 @@ class _Key:
     """Counts know the fingerprint of their mechanism, so equal ones share their test."""
 
     tally: Tally
-    mechanism: Channel | AnswerMechanism = field(compare=False)
+    mechanism: CellModel | AnswerMechanism = field(compare=False)
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +196,7 @@ def _known(key: _Key) -> GoodnessOfFit:
     return goodness_of_fit(key.mechanism, key.tally, rng=np.random.default_rng(0))
 
 
-def known_goodness_of_fit(mechanism: Channel | AnswerMechanism, tally: Tally) -> GoodnessOfFit:
+def known_goodness_of_fit(mechanism: CellModel | AnswerMechanism, tally: Tally) -> GoodnessOfFit:
     """Return `goodness_of_fit` from a fixed seed; the latest ones are kept.
 
     Estimates of the same counts, such as those with other bins, share one test.
@@ -194,12 +204,22 @@ def known_goodness_of_fit(mechanism: Channel | AnswerMechanism, tally: Tally) ->
     return _known(_Key(tally, mechanism))
 
 
-def _rows(mechanism: Channel | AnswerMechanism) -> Array:
+def _rows(mechanism: CellModel | AnswerMechanism) -> Array:
     """Return the rows whose mixtures are what honest people send."""
-    if isinstance(mechanism, AnswerMechanism):
+    if isinstance(mechanism, AnswerMechanism | StackedAnswers):
         return mechanism.table()
     check_channel(mechanism, "fingerprint", "probabilities", "corners")
     return mechanism.probabilities(mechanism.corners())
+
+
+def _parts(
+    mechanism: CellModel | AnswerMechanism, tally: Tally, rows: Array
+) -> list[tuple[int, int]]:
+    """Return how many possible cells each part has, and how many reports."""
+    possible = rows.max(axis=0) > 0.0
+    if isinstance(mechanism, StackedChannel | StackedAnswers):
+        return [(int(possible[cells].sum()), total) for cells, total in mechanism.groups]
+    return [(int(possible.sum()), tally.total)]
 
 
 def _count_larger(

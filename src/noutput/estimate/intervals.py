@@ -19,7 +19,7 @@ from noutput.interval import scale_to_unit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from noutput.estimate.counts import Array, Channel
+    from noutput.estimate.counts import Array, CellModel
     from noutput.interval import Interval
     from noutput.tally import Tally
 
@@ -39,7 +39,7 @@ class Intervals:
 
     Parameters
     ----------
-    channel : Channel
+    channel : CellModel
     tally : Tally
     bounds : Interval
     level : float
@@ -73,7 +73,7 @@ class Intervals:
 
     def __init__(
         self,
-        channel: Channel,
+        channel: CellModel,
         tally: Tally,
         bounds: Interval,
         *,

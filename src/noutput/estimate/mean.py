@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.combined import combined_mean
 from noutput.estimate.counts import check_table, check_tally
+from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.input_variance import input_variance
+from noutput.estimate.mean_estimate import MeanEstimate
 from noutput.estimate.mean_scores import decoded_scores, limited_scores, reports_for, scores_for
 from noutput.estimate.mean_scores import half_width as normal_half_width
 from noutput.estimate.mean_slack import SlackMean, is_shorter, reports_with_slack, slack_mean
-from noutput.interval import UNIT, IntervalLike, as_interval
+from noutput.estimate.stacked import StackedChannel
+from noutput.interval import UNIT, IntervalLike
 
 if TYPE_CHECKING:
     from noutput.estimate.mean_scores import MeanScores
@@ -25,200 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MeanEstimate", "estimate_mean", "reports_needed"]
 
-_KINDS = ("normal", "guaranteed")
-_SUBJECTS = ("population", "respondents")
 _METHODS = ("auto", "unbiased")
 _LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class MeanEstimate:
-    """An estimate of a mean, in the units of the bounds that it was made with.
-
-    Parameters
-    ----------
-    value : float
-    standard_error : float
-        For the mean of the population that the people were drawn from.
-    respondents_error : float
-        For the mean of just these people: never larger.
-    n_reports : int
-    report_range : float
-        The distance between the largest and the smallest number that a report can stand for.
-    bounds : Interval, optional
-        Where the people's numbers lie, and so their mean. The value may lie outside, since it is
-        unbiased or nearly so; intervals end at the bounds. None: they may be anywhere.
-    bias_bound : float
-        How far off the value is on average, at most, whatever the people's numbers are. It is
-        no part of the standard errors, but of every interval.
-    slack : SlackMean, optional
-        What the interval is made from where that is the shortest. Then the value is the middle of
-        the 95% interval, and both standard errors are half of it divided by 1.96.
-    by_scores : MeanEstimate, optional
-        The estimate by scores, where there is a shorter slack interval: what the guaranteed
-        interval is made from.
-
-    Examples
-    --------
-    >>> import noutput as no
-    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
-    >>> mean = no.estimate_mean(m, tally, no.Interval(0, 10))
-    >>> mean.value, round(mean.standard_error, 3), mean.n_reports
-    (7.0, 0.098, 10000)
-    >>> mean.method, mean.bias_bound
-    ('unbiased', 0.0)
-    """
-
-    value: float
-    standard_error: float
-    respondents_error: float
-    n_reports: int
-    report_range: float
-    bounds: Interval | None = None
-    bias_bound: float = 0.0
-    slack: SlackMean | None = field(default=None, repr=False, compare=False)
-    by_scores: MeanEstimate | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def method(self) -> str:
-        """What the value and its interval are.
-
-        The average of decoded reports is "unbiased", that of other scores "nearly unbiased", and
-        "slack" is the middle of all means of populations that fit the reports.
-        """
-        if self.slack is not None:
-            return "slack"
-        return "nearly unbiased" if self.bias_bound else "unbiased"
-
-    def interval(
-        self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
-    ) -> tuple[float, float]:
-        r"""Return a confidence interval for the mean.
-
-        Parameters
-        ----------
-        level : float
-        kind : {"normal", "guaranteed"}
-            The normal interval covers the mean with a probability close to `level` from a few
-            hundred reports on. The guaranteed interval covers it with at least this probability
-            for any number of reports and any distribution; it is wider. Where `method` is
-            "slack", the interval that is not the guaranteed one is a slack interval, from the
-            smallest to the largest mean of all populations that fit the reports.
-        of : {"population", "respondents"}
-            The mean of the population that the people were drawn from, or of just these people.
-            The latter is known better: which people were drawn adds no error. Slack intervals
-            hold for both and make no difference.
-
-        Notes
-        -----
-        The guaranteed interval is the empirical Bernstein bound on both sides: for n reports
-        with sample variance V within a range R, and :math:`\delta = 1 - \text{level}`, its half
-        width is
-
-        .. math:: \sqrt{2 V \ln(4 / \delta) / n} + \frac{7 R \ln(4 / \delta)}{3 (n - 1)} .
-
-        It holds for independent reports that need not be alike, so for both means; `of` does
-        not change it. The bias bound of a nearly unbiased estimate is added to it.
-
-        The normal interval of an unbiased estimate with standard error s has the half width
-        :math:`z\,s`, with z = 1.96 for a level of 95%. That of a nearly unbiased one allows for the
-        largest possible bias :math:`\delta`: its half width is :math:`c\,s`, where a normal
-        number with mean :math:`\delta / s` and variance 1 lies between -c and c with the
-        probability `level`.
-
-        Both kinds are cut at the bounds: the mean lies within them, so what is cut off never
-        covered it.
-
-        References
-        ----------
-        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample-variance penalization",
-        COLT, 10.48550/arXiv.0907.3740.
-        Armstrong and Kolesar (2018), "Optimal inference in a class of regression models",
-        10.3982/ECTA14434.
-
-        Examples
-        --------
-        >>> import noutput as no
-        >>> mean = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, no.Interval(0, 10))
-        >>> [round(end, 2) for end in mean.interval()]
-        [6.02, 7.98]
-        >>> [round(end, 2) for end in mean.interval(kind="guaranteed")]
-        [3.45, 10.0]
-        >>> biased = MeanEstimate(7.0, 0.5, 0.4, 100, 20.0, no.Interval(0, 10), bias_bound=0.25)
-        >>> [round(end, 2) for end in biased.interval()]
-        [5.91, 8.09]
-        """
-        _check_interval(level, kind, of)
-        if self.by_scores is not None and kind == "guaranteed":
-            return self.by_scores.interval(level, kind=kind, of=of)
-        if self.slack is not None:
-            return self.slack.interval(level)
-        half = self.half_width(level, kind=kind, of=of)
-        return self._possible(self.value - half), self._possible(self.value + half)
-
-    def half_width(
-        self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
-    ) -> float:
-        """Return half the width of an interval before it is cut at the bounds.
-
-        Examples
-        --------
-        >>> round(MeanEstimate(7.0, 0.5, 0.4, 100, 20.0).half_width(of="respondents"), 3)
-        0.784
-        """
-        _check_interval(level, kind, of)
-        if self.by_scores is not None and kind == "guaranteed":
-            return self.by_scores.half_width(level, kind=kind, of=of)
-        if self.slack is not None:
-            low, high = self.slack.interval(level)
-            return (high - low) / 2.0
-        if kind == "guaranteed":
-            return self._bernstein(1.0 - level) + self.bias_bound
-        error = self.standard_error if of == "population" else self.respondents_error
-        return normal_half_width(error, self.bias_bound, level)
-
-    def _possible(self, end: float) -> float:
-        """Move the end of an interval into the bounds."""
-        if self.bounds is None:
-            return end
-        return min(max(end, self.bounds.lower), self.bounds.upper)
-
-    def _bernstein(self, delta: float) -> float:
-        logarithm = math.log(4.0 / delta)
-        range_term = 7.0 * self.report_range * logarithm / (3.0 * (self.n_reports - 1))
-        return math.sqrt(2.0 * logarithm) * self.standard_error + range_term
-
-    def poisoning_bound(self, forged: int) -> float:
-        """Return how far this many forged reports can have moved the estimate, at most.
-
-        Notes
-        -----
-        A forged report can stand for any number of the range whatever the person's own is, so
-        each moves the mean of n reports by at most the range divided by n:
-        :math:`(a_N - a_1) k / n` for k of them and outputs from :math:`a_1` to :math:`a_N`, in
-        units of half the bounds' width. That is :math:`2 a_N k / n` for a symmetric table.
-        Where `method` is "slack" the range is that of what a report adds to the middle of the
-        interval, to first order: good for a few percent of forged reports.
-
-        Examples
-        --------
-        >>> MeanEstimate(0.0, 0.01, 0.01, 1000, 4.0).poisoning_bound(50)
-        0.2
-        """
-        count = _checks.whole("forged", forged, 0, self.n_reports)
-        return self.report_range * (count / self.n_reports)
-
-
-def _check_interval(level: float, kind: str, of: str) -> None:
-    _checks.inner_share("level", level)
-    _checks.choice("kind", kind, _KINDS)
-    _checks.choice("of", of, _SUBJECTS)
-
-
 def estimate_mean(
-    mechanism: TableMechanism,
-    tally: Tally,
+    mechanism: TableMechanism | Evidence,
+    tally: Tally | None = None,
     bounds: IntervalLike = UNIT,
     *,
     people: int | None = None,
@@ -229,8 +45,8 @@ def estimate_mean(
 
     Parameters
     ----------
-    mechanism : TableMechanism
-        What made the reports.
+    mechanism : TableMechanism or Evidence
+        What made the reports. Evidence takes the place of the tally and the bounds, too.
     tally : Tally
         At least two reports of this mechanism.
     bounds : Interval or pair of numbers
@@ -292,18 +108,38 @@ def estimate_mean(
     >>> round(limited.value, 9), limited.bias_bound, limited.poisoning_bound(100)
     (6.5, 1.25, 0.15)
     """
-    bounds = as_interval(bounds)
-    check_table(mechanism)
-    check_tally(mechanism, tally, mechanism.n_outputs)
-    n = tally.total
+    table, counted, units = unpacked(mechanism, tally, bounds)
+    if not isinstance(table, StackedChannel):
+        check_table(table)
+    check_tally(table, counted, table.n_cells)
+    n = counted.total
     if n < 2:
         raise InvalidArgumentError("tally", "have at least two reports", n)
     if people is not None and not _checks.whole("people", people, 1, 1 << 1100) >= n:
         raise InvalidArgumentError("people", f"be at least the number of reports, {n}", people)
     _checks.choice("method", method, _METHODS)
+    limit = None if influence is None else _checks.positive("influence", influence)
+    if isinstance(table, StackedChannel):
+        if people is not None:
+            rule = "be left out where evidence has several parts"
+            raise InvalidArgumentError("people", rule, people)
+        return combined_mean(table, counted, units, method=method, influence=limit)
+    return _mean(table, counted, units, people, method, limit)
+
+
+def _mean(
+    mechanism: TableMechanism,
+    tally: Tally,
+    bounds: Interval,
+    people: int | None,
+    method: str,
+    influence: float | None,
+) -> MeanEstimate:
+    """Estimate the mean from the reports of one table."""
+    n = tally.total
     scores = scores_for(mechanism, n) if method == "auto" else decoded_scores(mechanism)
     if influence is not None:
-        scores = _limited(mechanism, scores, _checks.positive("influence", influence))
+        scores = _limited(mechanism, scores, influence)
     values = scores.values.tolist()
     shares = [count / n for count in tally.counts]
     mean = math.fsum(c * b for c, b in zip(shares, values, strict=True))
@@ -350,14 +186,14 @@ def _limited(mechanism: TableMechanism, scores: MeanScores, influence: float) ->
 
 
 def reports_needed(
-    mechanism: TableMechanism, tally: Tally, found: MeanEstimate, wanted: float
+    mechanism: TableMechanism | Evidence, tally: Tally | None, found: MeanEstimate, wanted: float
 ) -> float:
     """Return about how many reports such as these make half the 95% interval as short as wanted.
 
     Parameters
     ----------
     mechanism, tally
-        As in `estimate_mean`.
+        As in `estimate_mean`. Of evidence with several parts, all grow alike.
     found : MeanEstimate
         What it found.
     wanted : float
@@ -373,18 +209,21 @@ def reports_needed(
     4000
     """
     half = found.half_width()
+    table, counted, _ = unpacked(mechanism, tally)
+    if isinstance(table, StackedChannel):
+        return max(1.0, half / wanted) ** 2 * found.n_reports
     if found.by_scores is not None and found.bounds is not None:
         if half <= wanted:
             return float(found.n_reports)
         unit, n = found.bounds.half_width, found.n_reports
-        slack = reports_with_slack(mechanism, n, half / unit, wanted / unit)
-        return min(slack, reports_needed(mechanism, tally, found.by_scores, wanted))
+        slack = reports_with_slack(table, n, half / unit, wanted / unit)
+        return min(slack, reports_needed(table, counted, found.by_scores, wanted))
     if found.bounds is None or not found.bias_bound:
         ratio = half / wanted
         return found.n_reports * ratio * ratio  # infinite for the smallest targets
     if half <= wanted:
         return float(found.n_reports)
-    shares = np.array([count / tally.total for count in tally.counts])
+    shares = np.array([count / counted.total for count in counted.counts])
     return reports_for(
-        mechanism, lambda scores: scores.variance(shares), wanted / found.bounds.half_width
+        table, lambda scores: scores.variance(shares), wanted / found.bounds.half_width
     )

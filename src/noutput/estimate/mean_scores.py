@@ -40,16 +40,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq, linprog, nnls
 
+from noutput.estimate.stacked import StackedChannel
+from noutput.estimate.stacked_scores import reference, unbiased_scores
 from noutput.mechanisms import moments
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.mechanisms.table import TableMechanism
+
+    Table: TypeAlias = TableMechanism | StackedChannel
 
 __all__ = [
     "MeanScores", "can_gain", "decoded_scores", "half_width", "limited_scores", "reports_for",
@@ -132,13 +136,22 @@ class MeanScores:
 
 
 @lru_cache(maxsize=64)
-def decoded_scores(mechanism: TableMechanism) -> MeanScores:
-    """Return the outputs themselves as scores: they are unbiased."""
+def decoded_scores(mechanism: Table) -> MeanScores:
+    """Return the outputs themselves as scores: they are unbiased.
+
+    Of several tables, those of the stack (`noutput.estimate.stacked_scores`).
+    """
+    if isinstance(mechanism, StackedChannel):
+        values = unbiased_scores(mechanism)
+        if values is None:
+            raise ArithmeticError("no part covers the bounds of all")
+        corners, rows = _rows(mechanism)
+        return MeanScores(values, 0.0, corners, corners, rows @ values**2)
     x = mechanism.knots
     return MeanScores(mechanism.outputs, 0.0, x, x, mechanism.variance(x) + x**2)
 
 
-def scores_for(mechanism: TableMechanism, n_reports: int) -> MeanScores:
+def scores_for(mechanism: Table, n_reports: int) -> MeanScores:
     """Return the scores with the shortest guaranteed interval for so many reports.
 
     Examples
@@ -160,7 +173,7 @@ def scores_for(mechanism: TableMechanism, n_reports: int) -> MeanScores:
 
 
 @lru_cache(maxsize=64)
-def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
+def limited_scores(mechanism: Table, reach: float) -> MeanScores:
     r"""Return the scores of a limited size whose bias is the smallest possible.
 
     Parameters
@@ -186,7 +199,7 @@ def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
     >>> round(limited_scores(m, 1.5).bias_bound, 9), round(limited_scores(m, 2.0).bias_bound, 9)
     (0.25, 0.0)
     """
-    x, rows = mechanism.knots, mechanism.weights / mechanism.scale
+    x, rows = _rows(mechanism)
     ones = np.ones((len(x), 1))
     sides = np.vstack([np.hstack([rows, -ones]), np.hstack([-rows, -ones])])
     cost = np.zeros(rows.shape[1] + 1)
@@ -201,7 +214,7 @@ def limited_scores(mechanism: TableMechanism, reach: float) -> MeanScores:
     return MeanScores(values, largest, x, means, rows @ values**2)
 
 
-def can_gain(mechanism: TableMechanism) -> bool:
+def can_gain(mechanism: Table) -> bool:
     """Say whether reports of a table tell more about the mean than their decoded values do.
 
     Examples
@@ -231,9 +244,7 @@ def half_width(standard_error: float, bias_bound: float, level: float) -> float:
     return _critical_value(bias_bound / standard_error, level) * standard_error
 
 
-def reports_for(
-    mechanism: TableMechanism, variance: Callable[[MeanScores], float], wanted: float
-) -> float:
+def reports_for(mechanism: Table, variance: Callable[[MeanScores], float], wanted: float) -> float:
     """Return how many reports bring half the width of the 95% interval down to what is wanted.
 
     Parameters
@@ -274,12 +285,12 @@ class _Candidates:
 
 
 @lru_cache(maxsize=64)
-def _candidates(mechanism: TableMechanism) -> _Candidates:
+def _candidates(mechanism: Table) -> _Candidates:
     """Return scores with less and less bias, as long as they can make a shorter interval.
 
     Less bias takes more variance, so a table that has nothing to gain is known after one step.
     """
-    even = mechanism.transition(1)[0]
+    even = _even(mechanism)
     limit = _SHORTER**2 * decoded_scores(mechanism).variance(even)
     found: list[MeanScores] = []
     for step in range(_MOST_STEPS):
@@ -291,13 +302,28 @@ def _candidates(mechanism: TableMechanism) -> _Candidates:
     return _Candidates(tuple(found), np.array(biases), np.array(variances))
 
 
-def _least_variance(mechanism: TableMechanism, shares: Array, bias: float) -> MeanScores | None:
+def _rows(mechanism: Table) -> tuple[Array, Array]:
+    """Return the numbers between which rows are linear, and their rows."""
+    if isinstance(mechanism, StackedChannel):
+        return mechanism.corners(), mechanism.rows
+    return mechanism.knots, mechanism.weights / mechanism.scale
+
+
+def _even(mechanism: Table) -> Array:
+    """Return the shares of the outputs for which scores have the least variance."""
+    if isinstance(mechanism, StackedChannel):
+        return reference(mechanism)
+    result: Array = mechanism.transition(1)[0]
+    return result
+
+
+def _least_variance(mechanism: Table, shares: Array, bias: float) -> MeanScores | None:
     r"""Return the scores with the smallest mean square whose bias is at most so large.
 
     With :math:`u_j = \sqrt{q_j}\,b_j` it is the least distance: the shortest u with
     :math:`G u \ge h`. Its dual is a problem of nonnegative least squares.
     """
-    x, rows = mechanism.knots, mechanism.weights / mechanism.scale
+    x, rows = _rows(mechanism)
     roots = np.sqrt(shares)
     scaled = (rows / roots).T
     sides = np.hstack([scaled, -scaled])

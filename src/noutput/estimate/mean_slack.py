@@ -30,13 +30,21 @@ from noutput.estimate.slack.threshold import thresholds
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
+    from noutput.estimate.slack.guaranteed import Guaranteed
     from noutput.interval import Interval
     from noutput.mechanisms.table import TableMechanism
 
-__all__ = ["SlackMean", "is_shorter", "reports_with_slack", "slack_mean"]
+__all__ = [
+    "SHORTER",
+    "SlackMean",
+    "end_scores",
+    "is_shorter",
+    "reports_with_slack",
+    "slack_mean",
+]  # fmt: skip
 
 _LEVEL = 0.95
-_SHORTER = 0.92  # than the interval of scores, or it is not worth it
+SHORTER = 0.92  # than the interval of scores, or it is not worth it
 _CAMPAIGNS = 4  # that are simulated
 _LARGEST_POWER = 60  # beyond so many doublings nothing changes
 
@@ -49,18 +57,26 @@ class SlackMean:
     ----------
     bounds : Interval
         The units of the interval.
-    ends : Slack
+    ends : Slack or Guaranteed
+        The latter where there are few reports.
     scores : array of shape (J,)
-        What one report adds to the middle of the interval, to first order, in units of [-1, 1].
+        What one report adds to the value, to first order, in units of [-1, 1].
+    certain : Guaranteed, optional
+        What the guaranteed interval is made from, where no scores have one.
+    name : {"slack", "combined"}
+        What the value is.
     """
 
     bounds: Interval
-    ends: Slack
+    ends: Slack | Guaranteed
     scores: Array
+    certain: Guaranteed | None = None
+    name: str = "slack"
 
-    def interval(self, level: float) -> tuple[float, float]:
+    def interval(self, level: float, kind: str = "normal") -> tuple[float, float]:
         """Return the ends at a level."""
-        low, high = Statistics(self.ends.at_level(level)).mean()
+        ends = self.certain if kind == "guaranteed" and self.certain is not None else self.ends
+        low, high = Statistics(ends.at_level(level)).mean()
         return self.bounds.from_unit(float(low)), self.bounds.from_unit(float(high))
 
 
@@ -69,9 +85,14 @@ def slack_mean(
 ) -> SlackMean:
     """Fit the reports of a campaign."""
     ends = Slack(mechanism, shares, float(reports), _LEVEL)
-    x = ends.places.x
-    above, below = best_scores(ends.fit, np.array([x, -x]), float(thresholds(_LEVEL)[0]))
+    above, below = end_scores(ends)
     return SlackMean(bounds, ends, (above - below) / 2.0)
+
+
+def end_scores(ends: Slack) -> Array:
+    """Return what one report adds to the upper end and takes from the lower one, by cells."""
+    x = ends.places.x
+    return best_scores(ends.fit, np.array([x, -x]), float(thresholds(_LEVEL)[0]))
 
 
 def is_shorter(mechanism: TableMechanism, reports: int) -> bool:
@@ -87,7 +108,7 @@ def is_shorter(mechanism: TableMechanism, reports: int) -> bool:
     if reports < FEW or not can_gain(mechanism):
         return False
     power = _power(reports)
-    return _forecast(_Key(mechanism.fingerprint, power, mechanism)) < _SHORTER * _with_scores(
+    return _forecast(_Key(mechanism.fingerprint, power, mechanism)) < SHORTER * _with_scores(
         mechanism, power
     )
 

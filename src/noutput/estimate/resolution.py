@@ -20,12 +20,13 @@ import numpy as np
 
 from noutput import _checks
 from noutput._numbers import show
+from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.slack.places import NARROW
-from noutput.interval import UNIT, IntervalLike, as_interval
+from noutput.interval import UNIT, IntervalLike
 from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
-    from noutput.estimate.counts import Channel
+    from noutput.estimate.counts import CellModel
 
 __all__ = ["Resolution", "resolution"]
 
@@ -74,13 +75,14 @@ class Resolution:
 
 
 def resolution(
-    mechanism: Channel, bounds: IntervalLike = UNIT, *, reports: int | None = None
+    mechanism: CellModel | Evidence, bounds: IntervalLike = UNIT, *, reports: int | None = None
 ) -> Resolution:
     """Say which numbers the reports of a mechanism tell apart.
 
     Parameters
     ----------
-    mechanism : TableMechanism, or any mechanism with a transition matrix
+    mechanism : TableMechanism, or any mechanism with a transition matrix; or Evidence
+        Evidence takes the place of the bounds, too.
     bounds : Interval or pair of numbers
         The user's units; [-1, 1] by default.
     reports : int, optional
@@ -96,10 +98,10 @@ have the same one
     >>> resolution(m).cells is None
     True
     """
-    units = as_interval(bounds)
-    check_channel(mechanism, "corners", "probabilities")
+    channel, _, units = unpacked(mechanism, None, bounds)
+    check_channel(channel, "corners", "probabilities")
     count = None if reports is None else _checks.whole("reports", reports, 1, 1 << 1000)
-    corners = np.asarray(mechanism.corners(), np.float64)
+    corners = np.asarray(channel.corners(), np.float64)
     gaps = np.diff(corners)
     starts = corners[1:][gaps < NARROW]
     if starts.size:
@@ -107,7 +109,7 @@ have the same one
         return Resolution(tuple(units.from_unit(edge) for edge in edges), None, count)
     if count is None:
         return Resolution(None)
-    rows = np.asarray(mechanism.probabilities(corners), np.float64)
+    rows = np.asarray(channel.probabilities(corners), np.float64)
     chances = np.maximum((rows[1:] + rows[:-1]) / 2.0, np.finfo(np.float64).tiny)
     information = ((np.diff(rows, axis=0) / gaps[:, None]) ** 2 / chances).sum(axis=1)
     least = float(information.min())

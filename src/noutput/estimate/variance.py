@@ -12,7 +12,8 @@ from noutput.estimate.distribution import DistributionEstimate, estimate_distrib
 from noutput.interval import UNIT, IntervalLike
 
 if TYPE_CHECKING:
-    from noutput.estimate.counts import Channel
+    from noutput.estimate.counts import CellModel
+    from noutput.estimate.evidence import Evidence
     from noutput.estimate.intervals import AssumptionLike
     from noutput.estimate.methods import Tolerance
     from noutput.tally import Tally
@@ -71,8 +72,8 @@ class VarianceEstimate:
 
 
 def estimate_variance(
-    mechanism: Channel,
-    tally: Tally,
+    mechanism: CellModel | Evidence,
+    tally: Tally | None = None,
     bounds: IntervalLike = UNIT,
     *,
     bins: int = 64,
@@ -83,8 +84,8 @@ def estimate_variance(
 
     Parameters
     ----------
-    mechanism : TableMechanism, or any mechanism with a transition matrix
-        What made the reports.
+    mechanism : TableMechanism, or any mechanism with a transition matrix; or Evidence
+        What made the reports. Evidence takes the place of the tally and the bounds, too.
     tally : Tally
         Reports of this mechanism.
     bounds : Interval or pair of numbers

@@ -11,10 +11,13 @@ import numpy as np
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import normal
+from noutput.estimate.answers.as_mean import linear_mean
 from noutput.estimate.answers.linear import KINDS, Linear, Observed
 from noutput.estimate.answers.scores import closest_distributions, fixed_scores, scores_of_others
 from noutput.estimate.counts import check_tally
+from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
+from noutput.estimate.stacked_answers import StackedAnswers
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answer, Answers, Choice, Question
 from noutput.tally import Tally
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from noutput.estimate.counts import Array
+    from noutput.estimate.mean_estimate import MeanEstimate
 
 __all__ = ["AnswerEstimate", "Difference", "estimate_answers"]
 
@@ -59,7 +63,8 @@ class AnswerEstimate:
 
     Parameters
     ----------
-    mechanism : AnswerMechanism
+    mechanism : AnswerMechanism or StackedAnswers
+        What made the reports; a stack of tables where there are several.
     tally : Tally
     question : Scale, Choice or YesNo, optional
     level : float
@@ -103,7 +108,7 @@ class AnswerEstimate:
     [-0.2, 0.2]
     """
 
-    mechanism: AnswerMechanism
+    mechanism: AnswerMechanism | StackedAnswers
     tally: Tally
     question: Answers | None = None
     level: float = 0.95
@@ -263,6 +268,28 @@ class AnswerEstimate:
         low, high = self._mean.interval(wanted, kind, simultaneous=False)
         return float(low[0]), float(high[0])
 
+    def as_mean(self, answer: object = None) -> MeanEstimate:
+        """Return the mean score, or the share of one answer, as groups are compared by it.
+
+        Parameters
+        ----------
+        answer : answer, optional
+            By itself or by its label; by its place where there is no question.
+
+        Examples
+        --------
+        >>> import noutput as no
+        >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+        >>> found = no.estimate_answers(m, no.Tally(m.fingerprint, (4_000, 6_000)), no.YesNo())
+        >>> round(found.as_mean("no").value, 3), round(found.as_mean().value, 3)
+        (0.3, 0.7)
+        """
+        if answer is None:
+            return linear_mean(self._mean)
+        weights = np.zeros((self.n_answers, 1))
+        weights[self._place("answer", answer), 0] = 1.0
+        return linear_mean(self._linear(weights))
+
     def quantile(self, share: float, level: float | None = None) -> Answer:
         """Return the smallest answer with this share of people at or below it.
 
@@ -385,6 +412,8 @@ class AnswerEstimate:
     @property
     def spare_outputs(self) -> int:
         """How many degrees of freedom the counts have beyond the shares: 0 if none is left."""
+        if isinstance(self.mechanism, StackedAnswers):
+            return self.mechanism.spare_outputs
         return self.mechanism.n_outputs - self.n_answers
 
     def _check_ordered(self, statistic: str) -> None:
@@ -402,8 +431,8 @@ class AnswerEstimate:
 
 
 def estimate_answers(
-    mechanism: AnswerMechanism,
-    data: Tally | ArrayLike,
+    mechanism: AnswerMechanism | Evidence,
+    data: Tally | ArrayLike | None = None,
     question: Question | None = None,
     *,
     level: float = 0.95,
@@ -412,8 +441,9 @@ def estimate_answers(
 
     Parameters
     ----------
-    mechanism : AnswerMechanism
-        What made the reports.
+    mechanism : AnswerMechanism or Evidence
+        What made the reports. Evidence of several tables takes the place of the data, too: see
+        `noutput.estimate.stacked_answers`.
     data : Tally or array
         At least two reports of this mechanism.
     question : Scale, Choice or YesNo, optional
@@ -433,23 +463,24 @@ def estimate_answers(
     >>> found.quantile(0.5), found.quantile_interval(0.5)
     (3.0, (2.0, 3.0))
     """
-    _check_answer_table(mechanism)
+    made, given, _ = unpacked(mechanism, data)
+    _check_answer_table(made)
     if question is not None and not isinstance(question, Answers):
         rule = "be a Scale, a Choice or a YesNo"
         raise InvalidArgumentError("question", rule, type(question).__name__)
-    if question is not None and question.n_answers != mechanism.n_answers:
-        rule = f"have as many answers as the table has rows, {mechanism.n_answers}"
+    if question is not None and question.n_answers != made.n_answers:
+        rule = f"have as many answers as the table has rows, {made.n_answers}"
         raise InvalidArgumentError("question", rule, question.n_answers)
-    tally = data if isinstance(data, Tally) else Tally.of(mechanism, data)
-    check_tally(mechanism, tally, mechanism.n_outputs)
+    tally = given if isinstance(given, Tally) else Tally.of(made, given)
+    check_tally(made, tally, made.n_outputs)
     if tally.total < 2:
         raise InvalidArgumentError("tally", "have at least two reports", tally.total)
     _checks.inner_share("level", level)
-    fixed_scores(mechanism)  # refuses a table that does not tell all answers apart
-    return AnswerEstimate(mechanism, tally, question, float(level))
+    fixed_scores(made)  # refuses a table that does not tell all answers apart
+    return AnswerEstimate(made, tally, question, float(level))
 
 
 def _check_answer_table(mechanism: object) -> None:
-    if not isinstance(mechanism, AnswerMechanism):
+    if not isinstance(mechanism, AnswerMechanism | StackedAnswers):
         rule = "be an AnswerMechanism, which has one row per answer"
         raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)

@@ -56,6 +56,7 @@ from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
+    from noutput.estimate.stacked_answers import StackedAnswers
     from noutput.mechanisms.answers import AnswerMechanism
 
 __all__ = [
@@ -88,7 +89,7 @@ class _Key:
     """A mechanism is known by its fingerprint, so equal ones share their scores."""
 
     fingerprint: str
-    mechanism: AnswerMechanism = field(compare=False)
+    mechanism: AnswerMechanism | StackedAnswers = field(compare=False)
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +105,7 @@ def _fixed(key: _Key) -> Array:
     return result
 
 
-def fixed_scores(mechanism: AnswerMechanism) -> Array:
+def fixed_scores(mechanism: AnswerMechanism | StackedAnswers) -> Array:
     """Return the best scores for the uniform population (read-only), computed once."""
     return _fixed(_Key(mechanism.fingerprint, mechanism))
 

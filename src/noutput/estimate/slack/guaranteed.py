@@ -12,7 +12,8 @@ the negative statistic. Each interval holds on its own; no region for all statis
 needed, which would be wider.
 
 The scores are those that would be best for slack intervals if people were spread evenly: the dual
-solution of that convex problem. Whether they are best does not matter for the proof.
+solution of that convex problem. Whether they are best does not matter for the proof. Of several
+tables, most of these people are within the bounds of the lead (`noutput.estimate.stacked_scores`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from noutput.estimate.slack.chernoff import upper_ends
 from noutput.estimate.slack.path import best_scores
 from noutput.estimate.slack.places import Places
 from noutput.estimate.slack.program import BestFit
+from noutput.estimate.stacked import StackedChannel
+from noutput.estimate.stacked_scores import reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from noutput.estimate.counts import Array, Channel
+    from noutput.estimate.counts import Array, CellModel
 
 __all__ = ["Guaranteed"]
 
@@ -40,6 +43,7 @@ _FEWEST = 64.0  # fewer reports share their scores
 _EXCESS = 4.0  # of the misfit, for which scores are best
 _ROUNDING = 1e-12  # of sums of scores
 _MOST_KNOWN = 4096
+_MOSTLY = 0.99  # of the people within the bounds of the lead, where there are several tables
 _KNOWN: dict[tuple[str, float, bytes, bytes], Array] = {}
 
 
@@ -54,7 +58,7 @@ class Guaranteed:
 
     def __init__(
         self,
-        channel: Channel,
+        channel: CellModel,
         shares: Array,
         reports: float,
         level: float,
@@ -63,13 +67,16 @@ class Guaranteed:
         self.places = Places(channel, named)
         self._shares = shares
         self._reports = reports
-        self._alpha = 1.0 - level
+        self._choices = channel.choices if isinstance(channel, StackedChannel) else 1
+        self._alpha = (1.0 - level) / self._choices
         self._channel = channel
         self._power = float(2.0 ** np.round(np.log2(min(max(reports, _FEWEST), _LARGEST))))
 
     @cached_property
     def _reference(self) -> BestFit:
         even = np.asarray(self._channel.transition(1), np.float64)[0]
+        if isinstance(self._channel, StackedChannel):
+            even = _MOSTLY * reference(self._channel) + (1.0 - _MOSTLY) * even
         return BestFit(self.places.program, even / even.sum(), self._power)
 
     def scores(self, goals: Array) -> Array:
@@ -102,7 +109,7 @@ class Guaranteed:
     def at_level(self, level: float) -> Guaranteed:
         """Return ends at another level."""
         result = copy(self)
-        result._alpha = 1.0 - level  # noqa: SLF001 (another of the same kind)
+        result._alpha = (1.0 - level) / self._choices  # noqa: SLF001 (another of the same kind)
         return result
 
     def shared(self, parts: int) -> Guaranteed:
@@ -110,6 +117,10 @@ class Guaranteed:
         result = copy(self)
         result._alpha = self._alpha / parts  # noqa: SLF001 (another of the same kind)
         return result
+
+    def smooth(self) -> Guaranteed:
+        """Return this: jumps make no difference."""
+        return self
 
     @property
     def center(self) -> float:

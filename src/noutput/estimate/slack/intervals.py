@@ -20,12 +20,13 @@ import numpy as np
 
 from noutput.estimate.slack import places as statistics
 from noutput.estimate.slack.path import largest
+from noutput.estimate.slack.pieces import REPLACED
 from noutput.estimate.slack.places import Goal, Places
 from noutput.estimate.slack.program import BestFit
 from noutput.estimate.slack.threshold import thresholds
 
 if TYPE_CHECKING:
-    from noutput.estimate.counts import Array, Channel
+    from noutput.estimate.counts import Array, CellModel
 
 __all__ = ["Bounds", "Slack", "Statistics"]
 
@@ -44,6 +45,9 @@ class Ends(Protocol):
 
     def shared(self, parts: int) -> Ends:
         """Return what gives ends that must hold for so many statistics at once."""
+
+    def smooth(self) -> Ends:
+        """Return what gives ends of statistics without jumps."""
 
     @property
     def center(self) -> float:
@@ -75,14 +79,14 @@ class Statistics:
 
     def mean(self) -> Bounds:
         """Return the ends for the mean."""
-        low, high = self.linear([statistics.position(self._places)])
+        low, high = Statistics(self._ends.smooth()).linear([statistics.position(self._places)])
         return np.clip(low[0], -1.0, 1.0), np.clip(high[0], -1.0, 1.0)
 
     def variance(self) -> Bounds:
         """Return the ends for the variance."""
         center = self._ends.center
         goals = [statistics.distance(self._places, center), statistics.position(self._places)]
-        low, high = Statistics(self._ends.shared(len(goals))).linear(goals)
+        low, high = Statistics(self._ends.shared(len(goals)).smooth()).linear(goals)
         off = max(abs(low[1] - center), abs(high[1] - center))
         near = max(low[1] - center, center - high[1], 0.0)
         return np.clip(low[0] - off**2, 0.0, 1.0), np.clip(high[0] - near**2, 0.0, 1.0)
@@ -137,7 +141,7 @@ class Slack:
 
     Parameters
     ----------
-    channel : Channel
+    channel : CellModel
     shares : array of shape (J,)
     reports : float
     level : float
@@ -147,7 +151,7 @@ class Slack:
 
     def __init__(
         self,
-        channel: Channel,
+        channel: CellModel,
         shares: Array,
         reports: float,
         level: float,
@@ -155,21 +159,28 @@ class Slack:
     ) -> None:
         self.places = Places(channel, named)
         self.fit = BestFit(self.places.program, shares, reports)
-        self._thresholds = thresholds(level)
+        self.thresholds = thresholds(level)
+        self._replaced = REPLACED
 
     def upper(self, goals: Array) -> Array:
         """Return upper ends of statistics."""
-        return largest(self.fit, goals, self._thresholds)
+        return largest(self.fit, goals, self.thresholds, replaced=self._replaced)
 
     def at_level(self, level: float) -> Slack:
         """Return ends at another level, of the same fit."""
         result = copy(self)
-        result._thresholds = thresholds(level)  # noqa: SLF001 (another of the same kind)
+        result.thresholds = thresholds(level)
         return result
 
     def shared(self, parts: int) -> Slack:  # noqa: ARG002 (what is asked for is one statistic)
         """Return this: the misfit of one population is compared, whatever is asked of it."""
         return self
+
+    def smooth(self) -> Slack:
+        """Return ends of statistics without jumps: no atom is replaced on a wrong side of one."""
+        result = copy(self)
+        result._replaced = 0.0  # noqa: SLF001 (another of the same kind)
+        return result
 
     @property
     def center(self) -> float:

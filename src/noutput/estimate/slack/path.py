@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noutput.estimate.slack.pieces import Pieces
+from noutput.estimate.slack.pieces import REPLACED, Pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,12 +41,14 @@ if TYPE_CHECKING:
 __all__ = ["best_scores", "largest"]
 
 _ROUNDS = 400  # a path that is not there by then is broken off: its end is wider
-_LOST = 8  # atoms that the support may still lose, once the misfit has met its threshold
+_LOST = 6  # degrees of freedom that may be lost, once the misfit has passed its threshold
 _LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
-_AT_ONCE = 32  # statistics that go on together
+_AT_ONCE = 128  # statistics that go on together
 
 
-def largest(fit: BestFit, goals: Array, thresholds: Array) -> Array:
+def largest(
+    fit: BestFit, goals: Array, thresholds: Array, *, replaced: float = REPLACED
+) -> Array:  # fmt: skip
     """Return upper ends of statistics.
 
     Parameters
@@ -55,14 +57,16 @@ def largest(fit: BestFit, goals: Array, thresholds: Array) -> Array:
     goals : array of shape (B, K)
         The statistics: their values at the atoms.
     thresholds : array of shape (D,)
-        By how much the misfit may exceed the least one, where the support has lost so many atoms.
+        By how much the misfit may exceed the least one, where so many degrees of freedom are lost.
+    replaced : float
+        How many of them are lost at most where atoms replace others.
 
     Returns
     -------
     array of shape (B,)
     """
     parts = [
-        _Path(fit, goals[start : start + _AT_ONCE], thresholds).follow(_ROUNDS).ends
+        _Path(fit, goals[start : start + _AT_ONCE], thresholds, replaced).follow(_ROUNDS).ends
         for start in range(0, len(goals), _AT_ONCE)
     ]
     return np.concatenate(parts) if parts else np.empty(0)
@@ -76,7 +80,7 @@ def best_scores(fit: BestFit, goals: Array, threshold: float) -> Array:
     """
     limit = np.array([threshold])
     parts = [
-        _Path(fit, goals[start : start + _AT_ONCE], limit).follow(_ROUNDS).scores
+        _Path(fit, goals[start : start + _AT_ONCE], limit, 0.0).follow(_ROUNDS).scores
         for start in range(0, len(goals), _AT_ONCE)
     ]
     return np.concatenate(parts) * fit.weights
@@ -85,7 +89,8 @@ def best_scores(fit: BestFit, goals: Array, threshold: float) -> Array:
 class _Path:
     """The paths of some statistics, and the ends that they have proven."""
 
-    def __init__(self, fit: BestFit, goals: Array, thresholds: Array) -> None:
+    def __init__(self, fit: BestFit, goals: Array, thresholds: Array, replaced: float) -> None:
+        self._replaced = replaced
         self._fit = fit
         self._goals = goals
         self._thresholds = thresholds
@@ -114,46 +119,56 @@ class _Path:
     def _arrive(self, paths: Pieces, following: Array, *, last: bool) -> NDArray[np.bool_]:
         """Go to the ends of the pieces; settle where the threshold is met; say who is done.
 
-        The threshold grows as the support loses atoms, so a path goes on until no threshold can
-        exceed its misfit, and the last meeting counts.
+        The threshold grows as degrees of freedom are lost, so a path that has met it goes on until
+        no threshold is likely to exceed its misfit, and the last meeting counts.
         """
         moving = np.where(paths.inside, paths.slope, 0.0)
         growth = np.maximum((moving * self._goals[paths.names]).sum(axis=1), 0.0)
-        limit = self._limits(paths)
-        rest = limit - paths.excess
         endless = ~np.isfinite(following)
         before = paths.at_lambda
         following = np.where(endless, before, following)
         gain = growth * (following**2 - before**2)
         gain[endless] = np.where(growth[endless] > _LEVEL_GROUND, np.inf, 0.0)
+        limit = self._limits(paths, paths.excess + gain, moving, growth)
+        rest = limit - paths.excess
         there = (gain >= rest) & (gain > 0.0) & (rest >= 0.0)
         final = np.sqrt(before**2 + np.divide(rest, growth, out=np.zeros_like(rest), where=there))
         stops = ~there & (rest >= 0.0) & last
         passed = paths.below & (rest < 0.0)  # the threshold fell when an atom joined
         final = np.where(stops, following, np.where(passed, before, final))
-        limit = np.where(passed, paths.excess, limit)
         settled = (there | stops | passed) & (final > 0.0)
         paths.below = (rest >= 0.0) & ~there
         if settled.any():
+            limit = np.where(passed, paths.excess, limit)
             self._settle(paths, settled, final[settled], limit[settled])
         all_the_way = endless & ~there & (rest >= 0.0)
         self.ends[paths.names[all_the_way]] = self._farthest[paths.names[all_the_way]]
         paths.excess = paths.excess + np.where(endless, 0.0, gain)
         paths.at_lambda = following
-        done: NDArray[np.bool_] = endless | (paths.excess > np.maximum(self._most, limit))
+        done: NDArray[np.bool_] = endless | (~paths.below & (paths.excess > self._most))
         return done
 
     def _break_off(self, paths: Pieces, stuck: NDArray[np.bool_]) -> None:
         """Settle paths that cannot go on, where they are."""
         which = stuck & paths.below & (paths.at_lambda > 0.0)
         if which.any():
-            self._settle(paths, which, paths.at_lambda[which], self._limits(paths)[which])
+            limit = np.maximum(paths.excess[which], self._thresholds[0])
+            self._settle(paths, which, paths.at_lambda[which], limit)
 
-    def _limits(self, paths: Pieces) -> Array:
-        """Return how large the excess of the misfit may be where the support is so."""
-        gone, came = paths.gone, paths.came
-        lost = np.maximum(gone - came, 0) ** 2 / np.maximum(gone, 1)
-        result: Array = np.interp(lost, np.arange(len(self._thresholds)), self._thresholds)
+    def _limits(self, paths: Pieces, after: Array, moving: Array, growth: Array) -> Array:
+        """Return how large the excess of the misfit may be, where the support is so.
+
+        What replaced atoms take is computed only where it can matter: at the thresholds between
+        which it is.
+        """
+        places = np.arange(len(self._thresholds))
+        counted = paths.counted()
+        result: Array = np.interp(counted, places, self._thresholds)
+        most = float(np.interp(self._replaced, places, self._thresholds))
+        near = (counted < self._replaced) & (after > result) & (paths.excess < most)
+        if near.any():
+            lost = paths.lost(near, moving, growth, self._replaced)
+            result[near] = np.interp(lost, places, self._thresholds)
         return result
 
     def _settle(

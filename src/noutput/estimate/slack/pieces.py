@@ -13,6 +13,19 @@ exchanged tableau: :math:`-T_{CC}^{-1} T_{Cc}` inside of C and :math:`T_{Nc} - T
 T_{Cc}` outside, or a column of the inverse for one that returns. The inverse gets a rank-one
 update, so an exchange costs :math:`O(K^2)` for each statistic. T is symmetric up to the signs of
 atoms inside and outside of the first support, and so is the inverse.
+
+Let P be the projection on the chances that mixtures of the first support reach, and :math:`P_0`
+that of the current support, restricted to one value of the statistic. How many degrees of
+freedom of the best fit the mixtures on the path have given up is :math:`\operatorname{tr} P (I
+- P_0)`. With the atoms G that left and B that joined, :math:`T_{GG}` is the Gram matrix of what
+leaves P, and :math:`T_{BB}` that of what joins, outside of P. Schur's complement gives
+
+.. math:: \operatorname{tr} P (I - P_0) =
+          |G| - |B| + \operatorname{tr} (T_{CC}^{-1})_{BB} T_{BB} + \|P e\|^2 / \|e\|^2 ,
+
+where e is how the chances move along the path. It is 1 while no atom has changed sides, 1 + |G|
+where some only left, and close to 1 where atoms replaced others that cause nearly the same.
+`noutput.estimate.slack.threshold` has what it is for.
 """
 
 from __future__ import annotations
@@ -27,12 +40,14 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.slack.program import BestFit
 
-__all__ = ["Pieces"]
+__all__ = ["REPLACED", "Pieces"]
 
+REPLACED = 1.5  # degrees of freedom that are lost at most where atoms replace others
 _FALLING = -1e-12
 _SINGULAR = 1e-14  # relative to the tableau's own
 _MORE_ROOM = 16
 _MANY_ATOMS = 512
+_LEVEL_GROUND = 1e-14  # a slope of the statistic that is none
 _KEPT = ("names", "at", "slope", "inside", "at_lambda", "excess", "gone", "came", "below")
 
 
@@ -62,6 +77,7 @@ class Pieces:
 
     def __init__(self, fit: BestFit, directions: Array) -> None:
         count = len(directions)
+        self._fit = fit
         self._tableau = fit.tableau
         self._transposed = np.ascontiguousarray(fit.tableau.T)
         self._first = fit.inside
@@ -99,6 +115,48 @@ class Pieces:
         ends = np.maximum(ends, self.at_lambda[:, None])
         which = ends.argmin(axis=1)
         return ends[np.arange(len(self)), which], which
+
+    def degrees(self, which: NDArray[np.bool_], moving: Array, growth: Array) -> Array:
+        """Return how many degrees of freedom of the best fit some paths have given up.
+
+        Parameters
+        ----------
+        which : array of bool of shape (b,)
+            Whose.
+        moving : array of shape (b, K)
+            How masses move with lambda.
+        growth : array of shape (b,)
+            How the statistics do.
+        """
+        size = int(self._taken[which].sum(axis=1).max(initial=0))
+        order = np.argsort(~self._taken[which], axis=1, kind="stable")[:, :size]
+        members = np.take_along_axis(self._members[which], order, 1)
+        joined = np.take_along_axis(self._taken[which], order, 1) & ~self._first[members]
+        pairs = joined[:, :, None] & joined[:, None, :]
+        paths = np.flatnonzero(which)[:, None, None]
+        inverse = self._inverse[paths, order[:, :, None], order[:, None, :]]
+        among = self._tableau[members[:, :, None], members[:, None, :]]
+        apart = np.where(pairs, inverse * among, 0.0).sum(axis=(1, 2))
+        inside = self._fit.reached(moving[which] @ self._fit.weighted.T)
+        along = inside / np.maximum(growth[which], _LEVEL_GROUND)
+        result: Array = self.gone[which] - self.came[which] + apart + np.minimum(along, 1.0)
+        return result
+
+    def counted(self) -> Array:
+        """Return how many degrees of freedom are lost by the numbers of atoms alone."""
+        result: Array = np.maximum(self.gone - self.came, 0) ** 2 / np.maximum(self.gone, 1)
+        return result
+
+    def lost(
+        self, which: NDArray[np.bool_], moving: Array, growth: Array, most: float = REPLACED
+    ) -> Array:
+        """Return how many degrees of freedom, beyond one, count as lost on some paths.
+
+        Where atoms replace others, those are at most so many.
+        """
+        replaced = self.degrees(which, moving, growth) - 1.0
+        result: Array = np.maximum(self.counted()[which], np.clip(replaced, 0.0, most))
+        return result
 
     def exchange(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Let one atom per path change sides; say for whom that is not possible."""

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from noutput.estimate.counts import Array, Channel
+    from noutput.estimate.counts import Array, CellModel
 
-__all__ = ["Goal", "Places", "below", "between", "distance", "expected", "position"]
+__all__ = ["Goal", "Places", "below", "between", "distance", "expected", "linear_knots", "position"]
 
 _WIDEST = 1.0 / 32.0  # gap between places
 NARROW = 2.0**-15  # a gap between two cells
@@ -60,7 +60,7 @@ class Places:
 
     Parameters
     ----------
-    channel : Channel
+    channel : CellModel
     named : sequence of floats of [-1, 1]
 
     Attributes
@@ -69,8 +69,8 @@ class Places:
         Increasing, from -1 to 1.
     """
 
-    def __init__(self, channel: Channel, named: Sequence[float] = ()) -> None:
-        knots = _knots(channel)
+    def __init__(self, channel: CellModel, named: Sequence[float] = ()) -> None:
+        knots = linear_knots(channel)
         parts = [
             np.linspace(a, b, int(np.ceil((b - a) / _WIDEST)) + 1)
             for a, b in pairwise(knots)
@@ -106,7 +106,7 @@ class Places:
         return np.flatnonzero(~ends)[1:]
 
 
-def _knots(channel: Channel) -> Array:
+def linear_knots(channel: CellModel) -> Array:
     """Return numbers between neighbors of which rows are linear; both sides of every jump."""
     inner = np.unique(np.asarray(channel.corners(), np.float64))
     inner = inner[(np.abs(inner) < 1.0 - _ALIKE) & np.insert(np.diff(inner) > _ALIKE, 0, True)]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from noutput.estimate.counts import Array
 
-__all__ = ["BestFit", "Program"]
+__all__ = ["BestFit", "Program", "first_chances", "most_reports"]
 
 _RIDGE = 1e-2  # in units of the misfit: below a hundredth of what any threshold is
 _SOFT = 1e-11  # of rules that no atom of the support takes part in
@@ -124,9 +124,8 @@ class BestFit:
 
     def __init__(self, program: Program, shares: Array, reports: float) -> None:
         self.program = program
-        reports = min(reports, _MOST_REPORTS)
-        outputs = len(shares)
-        chances = (shares * reports + _ADDED) / (reports + _ADDED * outputs)
+        reports = most_reports(reports)
+        chances = first_chances(shares, reports)
         start = _nearest(program, shares, chances, reports)
         chances = np.maximum(start @ program.rows, 0.01 * chances)
         start = _nearest(program, shares, chances, reports)
@@ -193,6 +192,18 @@ class BestFit:
         self._support, self._outside = support, outside
         self._inverse, self._effect = inverse[:size, :size], effect[:size]
 
+    def reached(self, changes: Array) -> Array:
+        """Return squared lengths of the parts of changes that the support reaches.
+
+        Parameters
+        ----------
+        changes : array of shape (B, J)
+            Of the weighted chances of outputs.
+        """
+        inner = changes @ self.weighted[:, self._support]
+        result: Array = ((inner @ self._inverse) * inner).sum(axis=1)
+        return result
+
     def directions(self, goals: Array) -> Array:
         """Return p for every goal g: how v moves with lambda while the support stays."""
         inner = goals[:, self._support]
@@ -200,6 +211,16 @@ class BestFit:
         result[:, self._support] = inner @ self._inverse
         result[:, self._outside] = inner @ self._effect - goals[:, self._outside]
         return result
+
+
+def most_reports(reports: float) -> float:
+    """Return how many of the reports count."""
+    return min(reports, _MOST_REPORTS)
+
+
+def first_chances(shares: Array, reports: float) -> Array:
+    """Return chances of the outputs that no count of 0 makes impossible."""
+    return (shares * reports + _ADDED) / (reports + _ADDED * len(shares))
 
 
 def _nearest(program: Program, shares: Array, chances: Array, reports: float) -> Array:

@@ -8,6 +8,7 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.choices import DEFAULT_METHOD
 from noutput.estimate.counts import check_table
+from noutput.estimate.evidence import Evidence
 from noutput.estimate.summary.answers import AnswerSummary, answer_summaries
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.numbers import SHARES, Summary, number_summaries
@@ -37,8 +38,6 @@ __all__ = [
     "summarize",
 ]
 
-_BINS = 64
-
 
 @overload
 def summarize(
@@ -50,8 +49,8 @@ def summarize(
 ) -> AnswerSummary: ...
 @overload
 def summarize(
-    mechanism: TableMechanism,
-    data: Tally | ArrayLike,
+    mechanism: TableMechanism | Evidence,
+    data: Tally | ArrayLike | None = None,
     question: Question | None = None,
     *,
     bins: int | None = None,
@@ -64,7 +63,7 @@ def summarize(
 @overload
 def summarize(
     mechanism: Any,
-    data: Tally | ArrayLike,
+    data: Tally | ArrayLike | None = None,
     question: Question | None = None,
     *,
     bins: int | None = None,
@@ -76,7 +75,7 @@ def summarize(
 ) -> Summary | AnswerSummary: ...
 def summarize(
     mechanism: Any,
-    data: Tally | ArrayLike,
+    data: Tally | ArrayLike | None = None,
     question: Question | None = None,
     *,
     bins: int | None = None,
@@ -90,15 +89,16 @@ def summarize(
 
     Parameters
     ----------
-    mechanism : Design, TableMechanism or AnswerMechanism
-        What made the reports. A design knows its question.
+    mechanism : Design, TableMechanism, AnswerMechanism or Evidence
+        What made the reports. A design knows its question. Evidence takes the place of the data.
     data : Tally or array
         Of at least two reports.
     question : Number, Scale, Choice or YesNo, optional
-        What was asked; that of the design if not given. Numbers without any are of [-1, 1].
+        What was asked; that of the design if not given. Numbers without any are of [-1, 1], or of
+        the bounds of the evidence, which the question must have, too.
     bins : int, optional
-        Of numbers: how many bins the distribution has; 64 if not given. The bars are fewer: as
-        many as the reports can tell apart.
+        Of numbers: how many bins the distribution has, as in `estimate_distribution`. The bars are
+        fewer: as many as the reports can tell apart.
     level : float
         The level of every interval on its own.
     people, method
@@ -132,7 +132,7 @@ def summarize(
 
 def summaries(
     mechanism: Any,
-    data: Tally | ArrayLike,
+    data: Tally | ArrayLike | None,
     question: Question | None,
     levels: Iterable[float],
     *,
@@ -156,31 +156,49 @@ def summaries(
     if hasattr(mechanism, "mechanism"):
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
-    if isinstance(mechanism, AnswerMechanism):
+    if isinstance(mechanism, AnswerMechanism) or getattr(mechanism, "has_answers", False):
         _refuse(bins=bins, people=people, method=method, kind=kind, assume=assume)
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
-        return answer_summaries(mechanism, _tally(mechanism, data), question, levels)
-    check_table(mechanism)
-    question = Number(-1.0, 1.0) if question is None else question
-    if not isinstance(question, Number):
-        rule = "be a Number, as the table is for numbers"
-        raise InvalidArgumentError("question", rule, _kind(question))
+        return answer_summaries(mechanism, data, question, levels)
+    if not isinstance(mechanism, Evidence):
+        check_table(mechanism)
+        question = Number(-1.0, 1.0) if question is None else question
+    asked = _number(mechanism, data, question)
     return number_summaries(
         mechanism,
-        _tally(mechanism, data),
-        question,
+        None if isinstance(mechanism, Evidence) else _tally(mechanism, data),
+        asked,
         levels,
         people=people,
-        bins=_BINS if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
+        bins=None if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
         kind="slack" if kind is None else kind,
         assume=assume,
     )
 
 
-def _tally(mechanism: TableMechanism | AnswerMechanism, data: Tally | ArrayLike) -> Tally:
+def _number(mechanism: Any, data: object, question: Question | None) -> Number:
+    """Return what was asked, where the reports are about a number."""
+    if isinstance(mechanism, Evidence):
+        if data is not None:
+            rule = "be left out: the evidence has tallies of its own"
+            raise InvalidArgumentError("data", rule, type(data).__name__)
+        bounds = mechanism.bounds
+        question = Number(bounds.lower, bounds.upper) if question is None else question
+        if isinstance(question, Number) and (question.lower, question.upper) != (
+            bounds.lower, bounds.upper,
+        ):  # fmt: skip
+            rule = f"have the bounds of the evidence, {bounds.lower:g} to {bounds.upper:g}"
+            raise InvalidArgumentError("question", rule, question)
+    if not isinstance(question, Number):
+        rule = "be a Number, as the table is for numbers"
+        raise InvalidArgumentError("question", rule, _kind(question))
+    return question
+
+
+def _tally(mechanism: TableMechanism | AnswerMechanism, data: Any) -> Tally:
     return data if isinstance(data, Tally) else Tally.of(mechanism, data)
 
 

@@ -17,6 +17,9 @@ from noutput.estimate.summary.shown import Shown, forged_words
 from noutput.questions import Answer, Answers, Scale, YesNo
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from noutput.estimate.evidence import Evidence
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
@@ -244,12 +247,16 @@ def summarize_answers(
 
 
 def answer_summaries(
-    mechanism: AnswerMechanism, tally: Tally, question: Answers, levels: Iterable[float]
+    mechanism: AnswerMechanism | Evidence,
+    data: Tally | ArrayLike | None,
+    question: Answers,
+    levels: Iterable[float],
 ) -> dict[float, AnswerSummary]:
     """Return what `summarize_answers` returns, for several levels of one estimate."""
     wanted = [_checks.inner_share("level", level) for level in levels]
-    found = estimate_answers(mechanism, tally, question, level=wanted[0])
-    return {level: AnswerSummary(question, mechanism.epsilon, found, level) for level in wanted}
+    found = estimate_answers(mechanism, data, question, level=wanted[0])
+    epsilon = found.mechanism.epsilon
+    return {level: AnswerSummary(question, epsilon, found, level) for level in wanted}
 
 
 def _figures(values: Any, low: Any, high: Any) -> tuple[Figure, ...]:

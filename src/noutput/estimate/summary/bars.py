@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.intervals import Intervals
 
-__all__ = ["bar_edges", "told_apart"]
+__all__ = ["bar_edges", "edges_within", "told_apart"]
 
 Bars: TypeAlias = tuple["Array", "Array", "Array"]
 
@@ -42,7 +42,18 @@ def bar_edges(lower: float, upper: float, most: int) -> list[Array]:
     return [np.linspace(lower, upper, 1 + number) for number in sorted(numbers, reverse=True)]
 
 
-def told_apart(found: Intervals, steps: Sequence[Array]) -> Bars:
+def edges_within(steps: Sequence[Array], lower: float, upper: float) -> list[Array]:
+    """Return bars of narrow bounds with one bar on each side of them, up to wider bounds.
+
+    Examples
+    --------
+    >>> [edges.tolist() for edges in edges_within([np.array([0.0, 60.0, 120.0])], 0.0, 600.0)]
+    [[0.0, 60.0, 120.0, 600.0]]
+    """
+    return [np.unique(np.concatenate([[lower], edges, [upper]])) for edges in steps]
+
+
+def told_apart(found: Intervals, steps: Sequence[Array], beyond: int = 0) -> Bars:
     """Return edges and ends of the intervals of the most bars that can be told apart.
 
     Parameters
@@ -51,6 +62,8 @@ def told_apart(found: Intervals, steps: Sequence[Array]) -> Bars:
         All edges are named.
     steps : sequence of arrays
         The edges of the bars to choose from, most first. The last are taken where none will do.
+    beyond : int
+        How many of the bars are one of the sides of `edges_within`.
 
     Notes
     -----
@@ -63,7 +76,7 @@ def told_apart(found: Intervals, steps: Sequence[Array]) -> Bars:
         return edges, *found.shares(edges[:-1], edges[1:])
 
     counts = [len(edges) - 1 for edges in steps]
-    place = counts.index(_ALWAYS[-1]) if found.assumption is None else 0
+    place = counts.index(_ALWAYS[-1] + beyond) if found.assumption is None else 0
     bars = look(place)
     if not _are_told(bars):
         while not _are_told(bars) and place < len(steps) - 1:

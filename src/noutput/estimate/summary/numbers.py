@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from noutput import _checks
 from noutput._numbers import round_bins, show, tick_labels
+from noutput._progress import shown_progress
 from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
-from noutput.estimate.summary.bars import bar_edges, told_apart
+from noutput.estimate.summary.bars import bar_edges, edges_within, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
 from noutput.interval import Interval
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from noutput.estimate.counts import Array
+    from noutput.estimate.evidence import Part
     from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
@@ -51,6 +54,8 @@ class Summary(Shown):
         The level of every interval on its own.
     intervals : Intervals
         Those of that level.
+    parts : tuple of Part
+        What the reports are of, where that is not one table alone.
 
     Notes
     -----
@@ -89,6 +94,8 @@ class Summary(Shown):
     True
     >>> found.interval_kind, found.assumption, found.is_told, found.to_dict()["reports"]
     ('slack', '', True, 10000)
+    >>> found.parts_text  # what tables the reports are of, where there are several
+    ''
     """
 
     question: Number
@@ -97,6 +104,7 @@ class Summary(Shown):
     distribution: DistributionEstimate
     level: float
     intervals: Intervals
+    parts: tuple[Part, ...] = ()
 
     @cached_property
     def mean(self) -> Figure:
@@ -104,11 +112,13 @@ class Summary(Shown):
         return Figure(self.mean_estimate.value, *self.mean_estimate.interval(self.level))
 
     @cached_property
+    @shown_progress("Estimating")
     def variance(self) -> Figure:
         """The variance."""
         return Figure(self.distribution.variance, *self.intervals.variance()).inside
 
     @cached_property
+    @shown_progress("Estimating")
     def quantiles(self) -> Mapping[float, Figure]:
         """Quantiles by the share of people below, one per share of `SHARES`."""
         values = np.asarray(self.distribution.quantile(SHARES))
@@ -117,9 +127,27 @@ class Summary(Shown):
         return {share: Figure(value, low, high).inside for share, value, low, high in rows}
 
     @cached_property
+    @shown_progress("Estimating")
     def coarse(self) -> Histogram:
         """Wide bins, as many as can be told apart: see `noutput.estimate.summary.bars`."""
         edges, low, high = told_apart(self.intervals, _steps(self.distribution.bounds))
+        shares = np.diff(np.asarray(self.distribution.cdf(edges)))
+        return _histogram(edges, shares, low, high)
+
+    @cached_property
+    @shown_progress("Estimating")
+    def _told(self) -> Histogram:
+        """The coarse histogram, or where a part has narrow bounds that of these and what is beyond.
+
+        Most of the people are within the bounds that a first wave or a pilot found.
+        """
+        bounds = self.distribution.bounds
+        inner = _narrowest(self.parts)
+        if inner is None or inner == bounds:
+            return self.coarse
+        steps = edges_within(_steps(inner), bounds.lower, bounds.upper)
+        beyond = (inner.lower > bounds.lower) + (inner.upper < bounds.upper)
+        edges, low, high = told_apart(self.intervals, steps, beyond)
         shares = np.diff(np.asarray(self.distribution.cdf(edges)))
         return _histogram(edges, shares, low, high)
 
@@ -196,6 +224,18 @@ class Summary(Shown):
         return f"{told}; {some} could move the mean by {show(self.forgery)}"
 
     @property
+    def parts_text(self) -> str:
+        """A note on the tables that made the reports; empty where that is one alone."""
+        if not self.parts:
+            return ""
+        told = [
+            f"{part.tally.total:,} of {part.bounds.lower:g} to "
+            f"{part.bounds.upper:g} (epsilon = {part.mechanism.epsilon:g})"
+            for part in self.parts
+        ]
+        return f"Reports of {len(told)} tables: {', '.join(told)}."
+
+    @property
     def bias_text(self) -> str:
         """A note on the bias of the mean; empty where its estimate is unbiased."""
         bias = self.mean_estimate.bias_bound
@@ -266,10 +306,13 @@ class Summary(Shown):
 
     @property
     def bars(self) -> list[Bar]:
-        """The coarse histogram; none where the reports say nothing about it."""
-        shown = self.coarse
+        """The coarse histogram; none where the reports say nothing about it.
+
+        Of evidence with narrow bounds, bars within these, and one for what is beyond on each side.
+        """
         if not self.is_told:
             return []
+        shown = self._told
         texts = tick_labels(shown.edges)
         ends = [f"{low} to {high}" for low, high in pairwise(texts)]
         return [
@@ -280,13 +323,19 @@ class Summary(Shown):
     @property
     def notes(self) -> list[str]:
         """What to know about forged reports, the mean, what nobody can tell, and the intervals."""
-        notes = [self.bias_text, self.outside_text, self.unknown_text, self.assumption_text]
+        notes = [
+            self.parts_text,
+            self.bias_text,
+            self.outside_text,
+            self.unknown_text,
+            self.assumption_text,
+        ]
         return [f"Forged reports: {self.forged_text}", *(note for note in notes if note)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
         mean, distribution = self.mean_estimate, self.distribution
-        return {
+        found: dict[str, Any] = {
             "question": self.question.to_document(),
             "epsilon": self.epsilon,
             "reports": mean.n_reports,
@@ -294,7 +343,7 @@ class Summary(Shown):
             "upper": distribution.bounds.upper,
             "level": self.level,
             "intervals": {
-                "mean": "slack" if mean.method == "slack" else "normal",
+                "mean": "normal" if mean.slack is None else "slack",
                 "others": self.interval_kind,
                 "kind": self.interval_kind,
                 "assume": self.assumption or None,
@@ -326,6 +375,18 @@ class Summary(Shown):
                 "one_percent_moves_mean": self.forgery,
             },
         }
+        if self.parts:
+            found["parts"] = [
+                {
+                    "reports": part.tally.total,
+                    "lower": part.bounds.lower,
+                    "upper": part.bounds.upper,
+                    "epsilon": part.mechanism.epsilon,
+                    "fingerprint": part.mechanism.fingerprint,
+                }
+                for part in self.parts
+            ]
+        return found
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row per statistic."""
@@ -336,14 +397,15 @@ class Summary(Shown):
         ]
 
 
+@shown_progress("Estimating")
 def number_summaries(
-    mechanism: TableMechanism,
-    tally: Tally,
+    mechanism: TableMechanism | Evidence,
+    tally: Tally | None,
     question: Number,
     levels: Iterable[float],
     *,
     people: int | None = None,
-    bins: int = 64,
+    bins: int | None = None,
     method: str = DEFAULT_METHOD,
     kind: str = "slack",
     assume: AssumptionLike = None,
@@ -365,12 +427,20 @@ def number_summaries(
     """
     wanted = [_checks.inner_share("level", level) for level in levels]
     bounds = Interval(question.lower, question.upper)
-    mean = estimate_mean(mechanism, tally, bounds, people=people)
-    found = estimate_distribution(mechanism, tally, bins, method, bounds=bounds)
-    named = np.concatenate(_steps(bounds))
-    intervals = Intervals(mechanism, tally, bounds, kind=kind, assume=assume, named=named)
+    evidence = mechanism
+    if not isinstance(evidence, Evidence):
+        evidence = Evidence([(mechanism, cast("Tally", tally), bounds)])
+    mean = estimate_mean(evidence, people=people)
+    found = estimate_distribution(evidence, bins=bins, method=method)
+    inner = _narrowest(evidence.parts)
+    narrow = [] if inner is None or inner == bounds else _steps(inner)
+    named = np.concatenate([*_steps(bounds), *narrow])
+    model, counted, _ = unpacked(evidence, None)
+    intervals = Intervals(model, counted, bounds, kind=kind, assume=assume, named=named)
+    epsilon = max(part.mechanism.epsilon for part in evidence.parts)
+    parts = evidence.parts if len(evidence.parts) > 1 else ()
     return {
-        level: Summary(question, mechanism.epsilon, mean, found, level, intervals.at_level(level))
+        level: Summary(question, epsilon, mean, found, level, intervals.at_level(level), parts)
         for level in wanted
     }
 
@@ -380,6 +450,13 @@ def _histogram(edges: Array, shares: Array, low: Array, high: Array) -> Histogra
     shown = closest_within(shares, low, high)
     columns = (edges, shown, low, high)
     return Histogram(*((each + 0.0).tolist() for each in columns))  # no negative zero
+
+
+def _narrowest(parts: Sequence[Part]) -> Interval | None:
+    """Return the narrowest bounds of several parts; None of one."""
+    if len(parts) < 2:
+        return None
+    return min((part.bounds for part in parts), key=lambda each: each.half_width)
 
 
 def _steps(bounds: Interval) -> list[Array]:

@@ -1,0 +1,138 @@
+"""Trends: the mixture of models against brute force, and what bands cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import noutput as no
+from noutput.errors import InvalidArgumentError
+from noutput.estimate.trend_models import _kernels, posterior
+
+ROUNDS = 30
+
+
+def direct(y: np.ndarray, noise: np.ndarray, kernel: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the posterior under one kernel, with a level of a huge variance."""
+    inverse = np.linalg.inv(kernel + np.diag(noise) + 1e6)
+    return y - noise * (inverse @ y), noise - noise**2 * np.diag(inverse)
+
+
+def test_posterior_with_jump_is_that_of_brute_force() -> None:
+    rng = np.random.default_rng(3)
+    y, noise = rng.normal(size=6), rng.uniform(0.5, 2.0, size=6)
+    y[3:] += 40.0  # only models with a jump before round 3 matter
+    found = posterior(y, noise, None)
+    best = int(found.weights.argmax())
+    assert found.jumps[best] == 3
+    u = (np.arange(6) >= 3).astype(float)
+    errors = []
+    for kernel, _ in _kernels(6, None):
+        for size in (4.0, 16.0):
+            mean, variance = direct(y, noise, kernel + size**2 * np.outer(u, u))
+            off = np.abs(mean - found.means[best]).max()
+            errors.append(off + np.abs(np.sqrt(variance) - found.deviations[best]).max())
+    assert min(errors) < 1e-4
+
+
+def test_evidence_is_that_of_brute_force() -> None:
+    rng = np.random.default_rng(5)
+    y, noise = rng.normal(size=5), rng.uniform(0.5, 2.0, size=5)
+    kernels = list(_kernels(5, 2))
+    logs = []
+    for kernel, prior in kernels:
+        covariance = kernel + np.diag(noise) + 1e8
+        _, determinant = np.linalg.slogdet(covariance)
+        logs.append(np.log(prior) - 0.5 * (determinant + y @ np.linalg.solve(covariance, y)))
+    weights = np.exp(np.array(logs) - max(logs))
+    found = posterior(y, noise, 2)
+    plain = found.weights[found.jumps == 0]
+    np.testing.assert_allclose(plain / plain.sum(), weights / weights.sum(), rtol=1e-3)
+
+
+def simulated(shape: str, repetitions: int, cycle: int | None = None) -> tuple[float, float]:
+    """Return the error as a multiple of that of single rounds, and the share that bands cover."""
+    rng = np.random.default_rng(11)
+    at = np.arange(ROUNDS)
+    errors, covered = [], []
+    for _ in range(repetitions):
+        truth = {
+            "constant": np.zeros(ROUNDS),
+            "linear": 0.2 * at,
+            "weekly": 2.0 * np.sin(2.0 * np.pi * at / 7.0 + rng.uniform(0.0, 6.0)),
+            "jump": 3.0 * (at >= rng.integers(5, 25)),
+        }[shape]
+        noise = np.exp(0.2 * rng.normal(size=ROUNDS))
+        values = truth + noise * rng.normal(size=ROUNDS)
+        found = no.trend(list(zip(values, noise, strict=True)), cycle=cycle)
+        errors.append(np.mean((found.values - truth) ** 2) / np.mean(noise**2))
+        covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
+    return float(np.sqrt(np.mean(errors))), float(np.mean(covered))
+
+
+@pytest.mark.parametrize("shape", ["constant", "linear", "jump"])
+def test_error_is_less_than_half_of_single_rounds(shape: str) -> None:
+    ratio, covered = simulated(shape, 12)
+    assert ratio < 0.5
+    assert covered > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "cycle"), [("constant", None), ("linear", None), ("weekly", 7), ("jump", None)]
+)
+def test_bands_cover(shape: str, cycle: int | None) -> None:
+    ratio, covered = simulated(shape, 150, cycle)
+    assert ratio <= 0.55
+    assert covered >= 0.93
+
+
+def test_constant_and_unknown_rounds() -> None:
+    found = no.trend([(5.0, 1.0), (5.0, 1.0), None, (5.0, 1.0), (5.0, 1.0)])
+    np.testing.assert_allclose(found.values, 5.0, atol=1e-6)
+    assert found.low[2] < 5.0 < found.high[2]
+    assert found.high[2] - found.low[2] > found.high[1] - found.low[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3))
+def test_units_do_not_matter(shift: float, factor: float) -> None:
+    values = [1.0, 2.0, 0.0, 4.0, 3.0]
+    plain = no.trend([(value, 1.0) for value in values])
+    other = no.trend([(shift + factor * value, factor) for value in values])
+    close = 1e-6 * (abs(shift) + factor)
+    np.testing.assert_allclose(other.values, shift + factor * plain.values, atol=close)
+    np.testing.assert_allclose(other.low, shift + factor * plain.low, atol=close)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "message"),
+    [
+        ([(1.0, 1.0)] * 2, "have at least 3 estimates"),
+        ([(1.0, 1.0)] * 1001, "be at most 1000"),
+        ([(1.0, 1.0)] * 3 + [(float("nan"), 1.0)], r"rounds\[3\] must have a finite value"),
+        ([(1.0, 1.0)] * 3 + [(1.0, 0.0)], r"rounds\[3\] must have a standard error"),
+    ],
+)
+def test_bad_rounds(rounds: list[tuple[float, float]], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        no.trend(rounds)
+
+
+def test_bad_cycle_and_level() -> None:
+    rounds = [(1.0, 1.0)] * 4
+    with pytest.raises(InvalidArgumentError, match="cycle"):
+        no.trend(rounds, cycle=1)
+    with pytest.raises(InvalidArgumentError, match="level"):
+        no.trend(rounds, level=1.0)
+
+
+def test_takes_estimates_of_means() -> None:
+    m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    counts = [(4_000, 6_000), (4_020, 5_980), (3_990, 6_010)]
+    means = [no.estimate_mean(m, no.Tally(m.fingerprint, each), (0, 10)) for each in counts]
+    found = no.trend(means)
+    assert found.low[0] < 7.0 < found.high[0]
+    assert found.high[0] - found.low[0] < 2 * means[0].half_width()
