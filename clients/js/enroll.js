@@ -95,15 +95,15 @@ function modulusOf({ admission }) {
 const short = (value) => [value >> 8, value & 255];
 
 /** All of a campaign's token but its signature: RFC 9577, 2.2. */
-async function signedPart({ admission: { issuer, key }, fingerprint }, nonce) {
+async function signedPart({ admission: { issuer, key }, root }, nonce) {
   const name = utf8(issuer.replace(/^https?:\/\//, ""));
-  const challenge = [short(2), short(name.length), name, [32], unhex(fingerprint), short(0)];
+  const challenge = [short(2), short(name.length), name, [32], unhex(root), short(0)];
   return join(short(2), nonce, await sha256(...challenge), await sha256(decode64(key)));
 }
 
 /** What admits the person's reports, for `Client`: the token, and the ids by which it is spent. */
 export async function admit(campaign, token) {
-  const { admission, ask, fingerprint, questions } = campaign;
+  const { admission, ask, root, questions } = campaign;
   const sizes = { token: 24, anonymous: 472 };
   const good = typeof token === "string" && /^[\w-]+$/.test(token) && token.length === sizes[admission?.kind];
   need(good, "value", "the token is none of this campaign");
@@ -112,7 +112,7 @@ export async function admit(campaign, token) {
   const secret = isSigned ? data.slice(2, 34) : data;
   const own = isSigned ? hex(await signedPart(campaign, secret)) : "";
   need(hex(data).startsWith(own), "value", "the token is none of this campaign");
-  const head = [utf8("noutput-token\n"), unhex(fingerprint)];
+  const head = [utf8("noutput-token\n"), unhex(root)];
   const ids = await Promise.all(
     questions.map(async (_, place) =>
       hex(await sha256(...head, [ask === "all" ? place : 0], secret)).slice(0, 32)),
@@ -128,7 +128,7 @@ export async function enroll(campaign, { credential, storage = globalThis.localS
   need(campaign.admission?.kind === "anonymous", "value", "the campaign is not anonymous");
   const modulus = modulusOf(campaign);
   const locks = globalThis.navigator?.locks;
-  const begin = () => kept(storage, campaign.fingerprint) ?? keep(storage, campaign, { secret: draw(modulus) });
+  const begin = () => kept(storage, campaign.root) ?? keep(storage, campaign, { secret: draw(modulus) });
   const { secret, token: known } = await (locks ? locks.request(KEY, begin) : begin());
   if (known) return known;
   const drawn = unhex(secret);
@@ -154,16 +154,16 @@ function draw(modulus) {
   }
 }
 
-function kept(storage, fingerprint) {
+function kept(storage, root) {
   try {
-    return JSON.parse(storage.getItem(KEY) ?? "{}")[fingerprint];
+    return JSON.parse(storage.getItem(KEY) ?? "{}")[root];
   } catch {
     need(false, "policy", "what the storage has of enrollments is damaged");
   }
 }
 
-function keep(storage, { fingerprint }, entry) {
-  const text = JSON.stringify({ ...JSON.parse(storage.getItem(KEY) ?? "{}"), [fingerprint]: entry });
+function keep(storage, { root }, entry) {
+  const text = JSON.stringify({ ...JSON.parse(storage.getItem(KEY) ?? "{}"), [root]: entry });
   storage.setItem(KEY, text);
   need(storage.getItem(KEY) === text, "policy", "the storage keeps nothing");
   return entry;

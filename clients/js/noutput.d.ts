@@ -1,7 +1,7 @@
 import type { Admitted } from "./enroll.js";
 
-/** What went wrong: the campaign, its privacy, the person's policy or values, or the delivery. */
-export type ErrorCode = "document" | "privacy" | "policy" | "closed" | "value" | "delivery";
+/** What went wrong: the campaign, its privacy, the person's policy or values, time or delivery. */
+export type ErrorCode = "document" | "privacy" | "policy" | "closed" | "due" | "value" | "delivery";
 
 export class NoutputError extends Error {
   readonly code: ErrorCode;
@@ -9,6 +9,8 @@ export class NoutputError extends Error {
   readonly status?: number;
   /** The type of the problem document, where a server sent one. */
   readonly problem?: string;
+  /** The next round in which the device answers, where it does not answer in this. */
+  readonly round?: number;
 }
 
 /** What all questions have. */
@@ -89,11 +91,26 @@ interface Content {
   /** Whether a person reports on one question, drawn at random, or on all of them. */
   readonly ask: "one" | "all";
   readonly questions: readonly Question[];
-  /** The table of every question; equal tables are one object. */
+  /** The questions as the newest wave asks them: numbers have its bounds. */
+  readonly asked: readonly Question[];
+  /** The table of every question in the newest wave; equal tables are one object. */
   readonly tables: readonly Table[];
   /** What a person loses who answers: the largest of all tables, or the sum where all are asked. */
   readonly epsilon: number;
+  /** What a person loses in one period of the schedule who answers in all of its own rounds. */
+  readonly epsilonPerPeriod: number;
+  /** How many rounds the schedule has; 1 without one. */
+  readonly rounds: number;
+  /** How many combinations of labels there are; 1 without segments. */
+  readonly combinations: number;
+  /** What people are told before they answer, about labels and rounds; may be empty. */
+  readonly notice: string;
+  /** Of the newest wave. */
   readonly fingerprint: string;
+  /** The fingerprints of all waves, from the first to the newest. */
+  readonly chain: readonly string[];
+  /** The fingerprint of the first wave, by which all waves of a campaign are one. */
+  readonly root: string;
 }
 
 /** A campaign of version 1: numbers that share one table. */
@@ -115,11 +132,69 @@ export interface Admission {
   readonly key?: string;
 }
 
+/** When an adaptive campaign gets its second wave. */
+export interface NextWave {
+  readonly rule: "range 1";
+  /** How many reports of the first wave are published by then. */
+  readonly reports: number;
+  /** How many people are expected. */
+  readonly expected: number;
+  /** The latest time. */
+  readonly until: string | null;
+}
+
+/** A wave of a campaign as its document has it. */
+export interface Wave {
+  /** The place of every question's table in the document. */
+  readonly tables: readonly number[];
+  readonly objectives: readonly string[];
+  /** Of the first wave, where the campaign is adaptive. */
+  readonly next?: NextWave;
+  /** Of later waves: the bounds of every number, null for other questions. */
+  readonly bounds?: readonly (readonly [number, number] | null)[];
+  /** Of later waves: the fingerprint of the document up to the wave before. */
+  readonly predecessor?: string;
+  /** Of later waves: the published counts of every earlier wave, per question. */
+  readonly inputs?: readonly (readonly (readonly number[])[])[];
+  /** Of later waves: why these bounds, per question. */
+  readonly reasons?: readonly string[];
+}
+
+/** Names with a closed list of public labels each, which are not protected. */
+export interface Segments {
+  readonly names: readonly { readonly name: string; readonly labels: readonly string[] }[];
+  /** How many reports a combination of labels has before it is shown. */
+  readonly minimum: number;
+}
+
+/** Rounds, of which a device answers a few per period. */
+export interface Schedule {
+  readonly every: "hour" | "day" | "week";
+  readonly rounds_per_period: number;
+  /** In how many rounds of a period a device answers. */
+  readonly answers: number;
+  /** For how many seconds after its round a report is still counted. */
+  readonly grace: number;
+}
+
+/** A round of a schedule, from `start` until just before `end`. */
+export interface Round {
+  number: number;
+  start: Date;
+  end: Date;
+}
+
+/** Public labels by the names of segments. */
+export type Labels = Readonly<Record<string, string>>;
+
 /** A campaign of version 2: questions of all kinds. */
 export interface SecondCampaign extends Content {
   readonly version: 2;
   readonly text: string;
+  readonly waves: readonly Wave[];
   readonly admission: "open" | Admission;
+  readonly segments: Segments | Record<string, never>;
+  readonly schedule: Schedule | null;
 }
 
 /** A campaign whose tables have been certified; only `readCampaign` makes one. */
@@ -143,11 +218,15 @@ export interface SecondReport {
   readonly id: string;
   /** Where the campaign is not open to everybody. */
   readonly token?: string;
+  /** Public labels that are told; they are not protected. */
+  readonly labels?: Labels;
+  /** The round that it was made in, where the campaign has a schedule. */
+  readonly round?: number;
 }
 
 export type Report = FirstReport | SecondReport;
 
-/** What the person allows: what one campaign asks for, and all campaigns in any `days` days. */
+/** What the person allows: what one campaign asks for, per period of its schedule, and all campaigns in any `days` days. */
 export interface Policy {
   /** Default 1. */
   epsilon?: number;
@@ -155,6 +234,8 @@ export interface Policy {
   total?: number;
   /** Default 30. */
   days?: number;
+  /** The names of the segments whose labels may leave the device; default none. */
+  segments?: readonly string[];
 }
 
 /** `localStorage`, or anything that keeps text as durably as it should. */
@@ -220,8 +301,26 @@ export function canonical(value: unknown): BlobPart[];
 /** Read a campaign from JSON (text, or its bytes), certify its tables, and return it frozen. */
 export function readCampaign(data: string | ArrayBuffer | ArrayBufferView): Promise<Campaign>;
 
-/** Fetch a campaign from its address, and certify it. */
-export function fetchCampaign(url: string | URL, options?: DeliveryOptions): Promise<Campaign>;
+/**
+ * Fetch a campaign from its address, its newest wave, and certify it. Any other than the one whose
+ * first wave has the fingerprint `root` is refused, where that is given.
+ */
+export function fetchCampaign(
+  url: string | URL,
+  options?: DeliveryOptions & { root?: string },
+): Promise<Campaign>;
+
+/**
+ * The rounds of a period, from 0, in which a device answers. They are drawn from its secret (64
+ * hexadecimal digits), whatever its values are, among those that were not over when it joined.
+ */
+export function roundsOf(
+  schedule: Pick<Schedule, "rounds_per_period" | "answers">,
+  root: string,
+  secret: string,
+  period: number,
+  joined?: number,
+): Promise<number[]>;
 
 /** Send a report to the campaign at an address; attempts share the report's id. */
 export function send(url: string | URL, report: Report, options?: DeliveryOptions): Promise<Receipt>;
@@ -229,14 +328,27 @@ export function send(url: string | URL, report: Report, options?: DeliveryOption
 /** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   constructor(campaign: Campaign, options?: ClientOptions);
+  /** The campaign as it is answered: its newest wave that this client could verify. */
+  get campaign(): Campaign;
+  /**
+   * Take a newer wave of the campaign where it continues the chain that is known, and is within the
+   * policy; say whether it was taken. Otherwise the client keeps what it has.
+   */
+  follow(found: Campaign): boolean;
   /** The person's reports, one per question that is asked: new ones, or those stored before. */
-  reports(values: Values, admitted?: Admitted): Promise<Report[]>;
+  reports(values: Values, admitted?: Admitted, labels?: Labels): Promise<Report[]>;
   /** The person's report, where the campaign asks for one. */
-  report(values: Values, admitted?: Admitted): Promise<Report>;
+  report(values: Values, admitted?: Admitted, labels?: Labels): Promise<Report>;
+  /** The labels that would leave the device: those that the policy allows. */
+  shownLabels(labels?: Labels): Labels;
+  /** Whether an answer is wanted now, and none was given. */
+  due(): Promise<boolean>;
+  /** The next round in which the device answers and has not answered yet; the first call joins. */
+  nextRound(): Promise<Round | undefined>;
   /** Report, send one by one, and note that all were sent; safe to repeat. */
   submit(
     url: string | URL,
     values: Values,
-    options?: DeliveryOptions & { admitted?: Admitted },
+    options?: DeliveryOptions & { admitted?: Admitted; labels?: Labels },
   ): Promise<Receipt & { reports: Report[] }>;
 }

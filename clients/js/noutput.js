@@ -19,7 +19,7 @@ const { abs, max, min } = Math;
 const nodeCrypto = "node:crypto"; // a variable, so that bundlers for browsers leave it alone
 const crypto = globalThis.crypto ?? (await import(nodeCrypto)).webcrypto;
 
-/** `code` is "document", "privacy", "policy", "closed", "value" or "delivery". */
+/** `code` is "document", "privacy", "policy", "closed", "due", "value" or "delivery". */
 export class NoutputError extends Error {
   constructor(code, message, details) {
     super(message);
@@ -60,12 +60,13 @@ export function certify(weights, epsilon) {
   return extremes(weights).findIndex(([high, low]) => high << 64n > floor * low);
 }
 
-/** Whether reports from all tables together lose at most epsilon: their largest ratios multiply. */
-function certifyAll(tables, epsilon) {
+/** Whether so many reports from each table together lose at most epsilon: their ratios multiply. */
+function certifyAll(tables, epsilon, times) {
   const [high, low] = tables
     .map(({ weights }) => extremes(weights).reduce((a, b) => (a[0] * b[1] < b[0] * a[1] ? b : a)))
     .reduce((a, b) => [a[0] * b[0], a[1] * b[1]]);
-  return high << 4096n <= exponentialFloor(epsilon / 64) ** 64n * low; // for sums above 32, too
+  const most = exponentialFloor(epsilon / 64) ** 64n; // for sums above 32, too
+  return high ** times << 4096n <= most * low ** times;
 }
 
 /** The output for an input (a number of [-1, 1], or an answer's place) and a 64-bit word's halves. */
@@ -121,6 +122,7 @@ const clamp = (value, low, high) => min(max(value, low), high);
 const utf8 = (text) => new TextEncoder().encode(text);
 const hex = (buffer) =>
   [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const bytes = (digits) => Uint8Array.from(digits.match(/../g), (byte) => `0x${byte}`);
 const random = (length) => crypto.getRandomValues(new Uint32Array(length));
 
 const pack = (size, method, values) => {
@@ -152,6 +154,39 @@ async function sha256(...parts) {
   return hex(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
+/**
+ * The rounds of a period in which a device answers. They are drawn from its secret (64 hexadecimal
+ * digits), whatever its values are, among those that were not over when it joined.
+ */
+export async function roundsOf({ rounds_per_period: size, answers }, root, secret, period, joined = 0) {
+  const start = max(period * size, joined);
+  const left = Array.from({ length: max((period + 1) * size - start, 0) }, (_, i) => start + i);
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", bytes(secret), hmac, false, ["sign"]);
+  const found = [];
+  let block = 0;
+  const next = async () => {
+    if (!found.length) {
+      const tail = new DataView(new ArrayBuffer(12));
+      [0, period, block++].forEach((word, i) => tail.setUint32(4 * i, word));
+      const message = await new Blob(["noutput rounds 1", bytes(root), tail]).arrayBuffer();
+      const view = new DataView(await crypto.subtle.sign(hmac, key, message));
+      for (let i = 0; i < 8; i++) found.push(view.getUint32(4 * i));
+    }
+    return found.shift();
+  };
+  const count = min(answers, left.length);
+  for (let i = 0; i < count; i++) {
+    const most = left.length - i;
+    let word;
+    do word = await next();
+    while (word >= SCALE - (SCALE % most));
+    const other = i + (word % most);
+    [left[i], left[other]] = [left[other], left[i]];
+  }
+  return left.slice(0, count).sort((a, b) => a - b);
+}
+
 const isObject = (value) => typeof value === "object" && value && !isArray(value);
 const has = (low, high) => ({ length }) => length >= low && length <= high;
 const isPositive = (value) => isFinite(value) && value > 0;
@@ -173,9 +208,29 @@ const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)
 const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
 const isScores = (scores, { answers }) =>
   isIncreasing(64)(scores) && isTexts(answers) && scores.length === answers.length;
+const isWhole = (low, high) => (value) => isInteger(value) && value >= low && value <= high;
+const isTotal = isWhole(1, 1e12);
 const isCount = (value, { kind }) => // of an open admission without one, the text is enough
-  value === undefined ? kind !== "open" : isInteger(value) && value > 0 && value <= 1e12;
+  value === undefined ? kind !== "open" : isTotal(value);
 const isChecked = () => true; // elsewhere
+const isOpen = (admission) => admission === "open" || admission?.kind === "open";
+const isLabel = (value) => isText(1, 64)(value) && !/["\\[\]{}]/.test(value);
+const isLabels = (values) => isList(2, 999)(values) && values.every(isLabel) && isUnique(values);
+const countCombinations = ({ names = [] }) => names.reduce((total, { labels }) => total * (labels.length + 1), 1);
+const isSegments = (names, found) =>
+  isList(1, 8)(names) &&
+  names.every((each) => check(each, "segment", [SEGMENT])) &&
+  isUnique(names.map(({ name }) => name)) &&
+  countCombinations(found) <= 1000;
+const countRounds = ({ schedule, opens, closes }) =>
+  schedule ? (Date.parse(closes) - Date.parse(opens)) / LENGTHS[schedule.every] : 1;
+const isScheduled = (schedule, found) => {
+  if (schedule === null) return true;
+  check(schedule, "schedule", [SCHEDULE]);
+  const rounds = countRounds(found);
+  const isFree = isOpen(found.admission) && found.waves?.[0]?.next === undefined;
+  return isFree && rounds <= 5000 && isInteger(rounds / schedule.rounds_per_period);
+};
 const isGoal = oneOf("balanced", "mean", "distribution");
 const isObjective = oneOf("cdf", "shares", "mean", "balanced");
 
@@ -197,10 +252,10 @@ const CAMPAIGNS = [
     text: isText(1, 1000),
     ask: oneOf("one", "all"),
     questions: isList(1, 64),
-    waves: isList(1, 1),
-    tables: isList(1, 64),
-    segments: (value) => isObject(value) && !keys(value).length,
-    schedule: null,
+    waves: isList(1, 8),
+    tables: isList(1, 512),
+    segments: (value) => isObject(value) && (!keys(value).length || check(value, "segments", [SEGMENTS])),
+    schedule: isScheduled,
     admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
   },
 ];
@@ -211,6 +266,12 @@ const ADMISSIONS = [
   TOKEN,
   { ...TOKEN, kind: "anonymous", issuer: isMatch(/^https?:..[\w.:-]+$/), key: isMatch(/^[\w-]{456}$/) },
 ];
+const NEXT = {
+  rule: "range 1",
+  reports: isTotal,
+  expected: isTotal,
+  until: (value) => value === null || isInstant(value),
+};
 const TABLE = { format: "noutput-table", epsilon: isPositive, scale: SCALE, fingerprint: isChecked };
 const TABLES = [
   { ...TABLE, version: 1, outputs: isIncreasing(256), knots: isIncreasing(4096), weights: isList(2, 4096) },
@@ -221,6 +282,15 @@ const ATTRIBUTE = {
   unit: isText(0, 64),
   lower: isFinite,
   upper: (upper, { lower }) => isFinite(upper) && isPositive((upper - lower) / 2),
+};
+const SEGMENTS = { names: isSegments, minimum: isWhole(100, 1e12) };
+const SEGMENT = { name: ATTRIBUTE.name, labels: isLabels };
+const LENGTHS = { hour: 36e5, day: 864e5, week: 6048e5 };
+const SCHEDULE = {
+  every: oneOf(...keys(LENGTHS)),
+  rounds_per_period: isWhole(1, 366),
+  answers: (value, { rounds_per_period: most }) => isWhole(1, most)(value),
+  grace: isWhole(0, 31622400),
 };
 const QUESTION = {
   name: ATTRIBUTE.name,
@@ -304,26 +374,88 @@ function canonicalFirst({ id, title, question, goal, opens, closes, public: isPu
     Uint8Array.of(isPublic),
     words(attributes.length),
     ...attributes.flatMap(({ name, unit, lower, upper }) => [...texts(name, unit), doubles(lower, upper)]),
-    Uint8Array.from(table.fingerprint.match(/../g), (byte) => `0x${byte}`),
+    bytes(table.fingerprint),
   ];
 }
 
-/** The table of every question, from the only wave. */
-function assign(questions, wave, tables) {
+/** The tables of every question in every wave; refuses what is no chain of waves. */
+function assign({ questions, waves, opens, closes }, tables) {
   const isEach = isList(questions.length, questions.length);
-  check(wave, "wave", [{ tables: isEach, objectives: isEach }]);
+  const isEachOf = (rule) => (list, wave) => isEach(list) && list.every((each, i) => rule(each, i, wave));
+  const isFirst = (wave) => wave === waves[0];
+  const tableOf = (wave, i) => tables[wave.tables[i]];
+  const isBounds = (bounds, i) => {
+    const { kind, lower, upper } = questions[i];
+    if (kind !== "number") return bounds === null;
+    const [low, high] = isList(2, 2)(bounds) ? bounds : [];
+    return low >= lower && high <= upper && isPositive((high - low) / 2) && bounds.every(isFinite);
+  };
+  const isInputs = (parts, i, wave) => {
+    const earlier = waves.slice(0, waves.indexOf(wave));
+    const isCounts = (counts, k) =>
+      isList(2, 256)(counts) &&
+      counts.length === tableOf(earlier[k], i).weights[0].length &&
+      counts.every(isWhole(0, 1e15));
+    return isList(earlier.length, earlier.length)(parts) && parts.every(isCounts);
+  };
+  const isTable = (place, i) => {
+    const { kind, answers = [0, 1], epsilon = tableOf(waves[0], i)?.epsilon } = questions[i];
+    const table = tables[place];
+    const isRight = kind === "number" ? table?.knots : !table?.knots && table?.weights.length === answers.length;
+    return isRight && table.epsilon === epsilon; // the same in all waves
+  };
+  const isAim = (aim, i) => (questions[i].kind === "number" ? isGoal : isObjective)(aim);
+  const isNext = (next) =>
+    check(next, "next wave", [NEXT]) &&
+    (next.until === null || (opens < next.until && next.until <= closes)) &&
+    questions.some(({ kind }) => kind === "number");
+  const common = { tables: isEachOf(isTable), objectives: isEachOf(isAim) };
+  const later = {
+    bounds: isEachOf(isBounds),
+    inputs: isEachOf(isInputs),
+    predecessor: isChecked,
+    reasons: isEachOf(isText(0, 1000)),
+  };
+  for (const wave of waves)
+    check(wave, "wave", [{ ...common, ...(isFirst(wave) ? { next: waves[1] ? isNext : perhaps(isNext) } : later) }]);
   // One spelling only: tables are in the order of the first question that has them.
-  const places = [...new Set(wave.tables)];
+  const places = [...new Set(waves.flatMap((wave) => wave.tables))];
   expect(places.length === tables.length && places.every((place, i) => place === i), "wave");
-  return questions.map(({ kind, answers = [0, 1], epsilon }, i) => {
-    const table = tables[wave.tables[i]];
-    const isNumber = kind === "number";
-    expect((isNumber ? isGoal : isObjective)(wave.objectives[i]), "objective");
-    const fits = isNumber ? table.knots : !table.knots && table.weights.length === answers.length;
-    expect(fits && oneOf(undefined, table.epsilon)(epsilon), "table");
-    return table;
-  });
+  return waves.map((wave) => wave.tables.map((place) => tables[place]));
 }
+
+/** The fingerprint of every wave: of the document up to it, with the tables that are used by then. */
+async function chainOf({ fingerprint, ...signed }, waves, prints) {
+  const chain = [];
+  let used = 0;
+  for (const wave of waves) {
+    expect(wave.predecessor === chain.at(-1), "predecessor");
+    used = max(used, ...wave.tables.map((place) => place + 1));
+    const part = { ...signed, waves: waves.slice(0, chain.length + 1), tables: prints.slice(0, used) };
+    const form = signed.version === 1 ? canonicalFirst(signed) : canonical(part);
+    chain.push(await sha256(`noutput-campaign ${signed.version}\n`, ...form));
+  }
+  expect(fingerprint === chain.at(-1), "fingerprint");
+  return chain;
+}
+
+/** What people are told before they answer: that labels are not protected, and when they answer. */
+const noticeOf = ({ names }, schedule) => {
+  const said = [];
+  if (names)
+    said.push(
+      `Reports may carry public labels: ${names.map(({ name }) => name).join(", ")}. Labels are not ` +
+        "protected: the collector sees them. Only those that you allow leave this device.",
+    );
+  if (schedule) {
+    const { every, rounds_per_period: size, answers } = schedule;
+    const some =
+      `${answers} of ${size} ${every}s, drawn in advance whatever the answers are, ` +
+      "and again in every period that follows";
+    said.push(`A device answers in ${answers === size ? `every ${every}` : some}.`);
+  }
+  return said.join(" ");
+};
 
 const certified = new WeakSet(); // frozen, so what is drawn from is what was certified
 
@@ -332,20 +464,30 @@ export async function readCampaign(data) {
   const found = parse(data, isPlain);
   expect(found.format === "noutput-campaign", "format");
   check(found, "document", CAMPAIGNS, "version");
-  const { fingerprint, ...signed } = found;
-  const isFirst = found.version === 1;
-  const { ask, questions, waves, tables: documents } = isFirst ? asSecond(found) : found;
+  const second = { ...found, ...(found.version === 1 && asSecond(found)) };
+  const { ask, questions, waves } = second;
   questions.forEach((each) => check(each, "question", KINDS, "kind"));
   expect(isUnique(questions.map(({ name }) => name)), "name");
-  const read = await Promise.all(documents.map(readTable));
+  const read = await Promise.all(second.tables.map(readTable));
   const prints = read.map((table) => table.fingerprint);
   expect(isUnique(prints), "list of tables");
-  const tables = assign(questions, waves[0], read);
-  const form = isFirst ? canonicalFirst(found) : canonical({ ...signed, tables: prints });
-  const print = await sha256(`noutput-campaign ${found.version}\n`, ...form);
-  expect(fingerprint === print, "fingerprint");
+  const tables = assign(second, read).at(-1);
+  const chain = await chainOf(found, waves, prints);
   const add = (sum, { epsilon }) => (ask === "all" ? sum + epsilon : max(sum, epsilon));
-  const campaign = freeze({ ...found, ask, questions, tables, epsilon: tables.reduce(add, 0) });
+  const [lower, upper] = [0, 1].map((end) => (i) => waves.at(-1).bounds?.[i]?.[end]);
+  const asked = questions.map((each, i) =>
+    upper(i) === undefined ? each : { ...each, lower: lower(i), upper: upper(i) },
+  );
+  const epsilon = tables.reduce(add, 0);
+  const { segments = {}, schedule = null } = found;
+  const strata = {
+    rounds: countRounds(found),
+    combinations: countCombinations(segments),
+    epsilonPerPeriod: epsilon * (schedule?.answers ?? 1),
+    notice: noticeOf(segments, schedule),
+  };
+  const more = { ask, questions, asked, tables, epsilon, chain, root: chain[0], ...strata };
+  const campaign = freeze({ ...found, ...more });
   certified.add(campaign);
   return campaign;
 }
@@ -359,6 +501,19 @@ const isEntry = (entry) =>
   isList(1, 64)(reportsOf(entry)) &&
   reportsOf(entry).every(isObject);
 
+/** Whether a policy allows what one person sends for a campaign, per period of its schedule. */
+const fits = ({ ask, tables, schedule }, epsilon) => {
+  const times = BigInt(schedule?.answers ?? 1);
+  if (ask === "all" && tables[1]) return certifyAll(tables, epsilon, times);
+  return tables.every((table) =>
+    times > 1n ? certifyAll([table], epsilon, times) : certify(table.weights, epsilon) < 0,
+  );
+};
+const isPanel = (panel) =>
+  isObject(panel) && isMatch(/^[0-9a-f]{64}$/)(panel.secret) && isWhole(0, 4999)(panel.joined);
+/** By what a ledger knows an answer: the campaign, and the round where it has some. */
+const keyOf = ({ root }, round) => (round === undefined ? root : `${root}:${round}`);
+
 /** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   #campaign;
@@ -366,50 +521,134 @@ export class Client {
 
   constructor(campaign, { policy, storage = globalThis.localStorage, now = Date.now } = {}) {
     this.#campaign = campaign;
-    this.#settings = { epsilon: 1, total: 4, days: 30, ...policy, storage, now };
-    const { epsilon, total, days } = this.#settings;
-    const good = [epsilon, total, days].every(isPositive);
-    need(good && storage, "policy", "bad epsilon, total, days or storage");
+    this.#settings = { epsilon: 1, total: 4, days: 30, segments: [], ...policy, storage, now };
+    const { epsilon, total, days, segments } = this.#settings;
+    const good = [epsilon, total, days].every(isPositive) && isArray(segments);
+    need(good && storage, "policy", "bad epsilon, total, days, segments or storage");
     need(certified.has(campaign), "document", "use readCampaign");
-    const { ask, tables } = campaign;
-    const fits =
-      ask === "all" && tables[1]
-        ? certifyAll(tables, epsilon)
-        : tables.every(({ weights }) => certify(weights, epsilon) < 0);
-    const message = `the campaign asks for epsilon ${campaign.epsilon}, and the policy allows ${epsilon}`;
-    need(fits, "privacy", message);
+    const asked = campaign.epsilonPerPeriod;
+    const message = `the campaign asks for epsilon ${asked}, and the policy allows ${epsilon}`;
+    need(fits(campaign, epsilon), "privacy", message);
+  }
+
+  /** The campaign as it is answered: its newest wave that this client could verify. */
+  get campaign() {
+    return this.#campaign;
+  }
+
+  /** Take a newer wave where it continues the chain that is known; say whether it was taken. */
+  follow(found) {
+    const { chain, fingerprint } = this.#campaign;
+    const isNewer = certified.has(found) && found.chain.length > chain.length && found.chain.includes(fingerprint);
+    const isTaken = isNewer && fits(found, this.#settings.epsilon);
+    if (isTaken) this.#campaign = found;
+    return isTaken;
+  }
+
+  /** The labels that would leave the device: those that the policy allows, of the campaign's lists. */
+  shownLabels(labels = {}) {
+    const { names = [] } = this.#campaign.segments ?? {};
+    const known = Object.fromEntries(names.map((each) => [each.name, each.labels]));
+    for (const name of keys(labels)) {
+      need(keys(known).includes(name), "value", `the campaign has no segment ${name}`);
+      need(known[name].includes(labels[name]), "value", `the label of ${name} must be one of ${known[name]}`);
+    }
+    const allowed = names.filter(({ name }) => keys(labels).includes(name) && this.#settings.segments.includes(name));
+    return Object.fromEntries(allowed.map(({ name }) => [name, labels[name]]));
+  }
+
+  /**
+   * The next round in which the device answers and has not answered yet, as { number, start, end };
+   * undefined where none is left. The first call joins the campaign: the device draws its secret.
+   */
+  async nextRound() {
+    const campaign = this.#campaign;
+    need(campaign.schedule, "value", "the campaign has no schedule");
+    const present = this.#present(campaign);
+    if (present >= campaign.rounds) return undefined;
+    for await (const number of this.#ownRounds(campaign, max(present, 0))) {
+      const isMade = await this.#locked(({ reports }) => reports[keyOf(campaign, number)]);
+      if (!isMade) return roundAt(campaign, number);
+    }
+    return undefined;
+  }
+
+  /** Whether an answer is wanted now: the campaign is open, the round the device's own, and none was given. */
+  async due() {
+    const campaign = this.#campaign;
+    const { opens, closes, schedule, root } = campaign;
+    const now = this.#settings.now();
+    if (now < Date.parse(opens) || now >= Date.parse(closes)) return false;
+    if (!schedule) return this.#locked(({ reports }) => !reports[root]);
+    return (await this.nextRound())?.start <= now;
   }
 
   /** The person's reports, one per question that is asked: new ones, or those stored before. */
-  async reports(values, admitted) {
-    const inputs = this.#inputs(values);
-    return this.#locked((entries) => {
-      const stored = entries[this.#campaign.fingerprint];
-      return stored ? reportsOf(stored) : this.#remember(entries, inputs, admitted);
+  async reports(values, admitted, labels) {
+    const campaign = this.#campaign; // one for all steps, whatever is followed meanwhile
+    const inputs = this.#inputs(campaign, values);
+    const told = this.shownLabels(labels);
+    const number = campaign.schedule ? await this.#ownRound(campaign) : undefined;
+    const more = { ...(keys(told).length && { labels: told }), ...(campaign.schedule && { round: number }) };
+    return this.#locked((ledger) => {
+      const stored = ledger.reports[keyOf(campaign, number)];
+      return stored ? reportsOf(stored) : this.#remember(campaign, ledger, inputs, admitted, more);
     });
   }
 
   /** The person's report, where the campaign asks for one. */
-  async report(values, admitted) {
+  async report(values, admitted, labels) {
     need(this.#campaign.ask === "one", "value", "use reports");
-    return (await this.reports(values, admitted))[0];
+    return (await this.reports(values, admitted, labels))[0];
   }
 
   /** Report, send one by one, and note that all were sent; safe to repeat. */
   async submit(url, values, options = {}) {
-    const reports = await this.reports(values, options.admitted);
+    const reports = await this.reports(values, options.admitted, options.labels);
     let accepted = 0;
     for (const report of reports) accepted += (await send(url, report, options)).accepted;
     // They are counted, also where the ledger was cleared meanwhile, or is too full for the note.
-    await this.#locked((entries) => {
-      entries[this.#campaign.fingerprint].sent = true;
-      this.#save(entries);
+    await this.#locked((ledger) => {
+      ledger.reports[keyOf(this.#campaign, reports[0].round)].sent = true;
+      this.#save(ledger);
     }).catch(() => {});
     return { reports, accepted, repeated: reports.length - accepted };
   }
 
-  #inputs(values) {
-    const { questions } = this.#campaign;
+  /** The number of the present round: below 0 before the campaign opens. */
+  #present({ opens, schedule }) {
+    return Math.floor((this.#settings.now() - Date.parse(opens)) / LENGTHS[schedule.every]);
+  }
+
+  /** The present round, where the device answers in it. */
+  async #ownRound(campaign) {
+    const present = this.#present(campaign);
+    this.#needOpen(campaign);
+    const { value: number } = await this.#ownRounds(campaign, present).next();
+    const start = number === undefined ? "" : `, which begins at ${roundAt(campaign, number).start.toJSON()}`;
+    const when = start ? `in round ${number}${start}` : "in no further round";
+    if (number !== present) throw new NoutputError("due", `this device answers ${when}`, { round: number });
+    return number;
+  }
+
+  /** The rounds in which the device answers, from the present one on. */
+  async *#ownRounds(campaign, present) {
+    const { root, rounds, schedule } = campaign;
+    const { secret, joined } = await this.#locked((ledger) => {
+      const { panels } = ledger;
+      if (!panels[root]) {
+        panels[root] = { secret: hex(random(8).buffer), joined: present };
+        this.#save(ledger); // before it is used
+      }
+      return panels[root];
+    });
+    const size = schedule.rounds_per_period;
+    for (let period = Math.floor(present / size); period * size < rounds; period++)
+      for (const number of await roundsOf(schedule, root, secret, period, joined))
+        if (number >= present) yield number;
+  }
+
+  #inputs({ asked: questions }, values) {
     const names = questions.map(({ name }) => name);
     const named = isObject(values) || names[1] ? values : { [names[0]]: values };
     const good = isObject(named) && `${keys(named).sort()}` === `${names.sort()}`;
@@ -417,14 +656,20 @@ export class Client {
     return questions.map((question) => encode(question, named[question.name]));
   }
 
-  #remember(entries, inputs, admitted) {
-    const { fingerprint, ask, epsilon, opens, closes, admission } = this.#campaign;
-    need(admitted || oneOf(undefined, "open")(admission?.kind), "value", "a token is needed");
-    const { epsilon: allowed, total, days, now: clock } = this.#settings;
-    const now = clock();
+  #needOpen({ opens, closes }) {
+    const now = this.#settings.now();
     const open = now >= Date.parse(opens) && now < Date.parse(closes);
     need(open, "closed", `the campaign is open from ${opens} to ${closes}`);
-    const cost = min(epsilon, allowed);
+    return now;
+  }
+
+  #remember(campaign, ledger, inputs, admitted, more) {
+    const { ask, epsilon, schedule, admission } = campaign;
+    const entries = ledger.reports;
+    need(admitted || oneOf(undefined, "open")(admission?.kind), "value", "a token is needed");
+    const { epsilon: allowed, total, days } = this.#settings;
+    const now = this.#needOpen(campaign);
+    const cost = min(epsilon, allowed / (schedule?.answers ?? 1));
     const since = now - days * 864e5;
     const add = (sum, entry) => sum + (entry.answered > since ? entry.epsilon : 0);
     const spent = Object.values(entries).reduce(add, 0);
@@ -434,23 +679,24 @@ export class Client {
       `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`,
     );
     const places = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
-    const reports = places.map((place) => this.#draw(place, inputs[place], admitted));
-    entries[fingerprint] = { reports, epsilon: cost, answered: now, sent: false };
-    this.#save(entries);
+    const drawn = (place) => this.#draw(campaign, place, inputs[place], admitted);
+    const reports = places.map((place) => ({ ...drawn(place), ...more }));
+    entries[keyOf(campaign, more.round)] = { reports, epsilon: cost, answered: now, sent: false };
+    this.#save(ledger);
     return reports;
   }
 
-  #draw(place, input, admitted) {
-    const { version, fingerprint: campaign, questions, tables } = this.#campaign;
+  #draw({ version, fingerprint: campaign, questions, tables }, place, input, admitted) {
     const key = version === 1 ? "attribute" : "question";
     const output = draw(tables[place], input, ...random(2));
     const id = hex(random(4).buffer);
     return { version, campaign, [key]: questions[place].name, output, id, ...admitted?.(place) };
   }
 
-  #save(reports) {
+  #save({ reports, panels }) {
     const { storage } = this.#settings;
-    const text = JSON.stringify({ version: 2, reports });
+    const isPaneled = keys(panels).length; // older versions read what has none
+    const text = JSON.stringify(isPaneled ? { version: 3, reports, panels } : { version: 2, reports });
     storage.setItem(KEY, text);
     need(storage.getItem(KEY) === text, "policy", "the storage keeps nothing");
   }
@@ -460,13 +706,20 @@ export class Client {
     const locks = globalThis.navigator?.locks;
     const run = () => {
       const text = this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}';
-      const { version, reports } = parse(text);
-      const good = oneOf(1, 2)(version) && isObject(reports) && Object.values(reports).every(isEntry);
+      const { version, reports, panels = version < 3 ? {} : null } = parse(text);
+      const isGood = (values, rule) => isObject(values) && Object.values(values).every(rule);
+      const good = oneOf(1, 2, 3)(version) && isGood(reports, isEntry) && isGood(panels, isPanel);
       need(good, "policy", "the ledger is damaged or newer");
-      return work(reports);
+      return work({ reports, panels });
     };
     return locks ? locks.request(KEY, run) : run();
   }
+}
+
+/** A round of a campaign: its number, and the instants from which and until just before which it lasts. */
+function roundAt({ opens, schedule }, number) {
+  const at = (place) => new Date(Date.parse(opens) + place * LENGTHS[schedule.every]);
+  return { number, start: at(number), end: at(number + 1) };
 }
 
 /** A whole number below a limit, each equally likely. */
@@ -479,9 +732,11 @@ function below(limit) {
 
 const trim = (url) => `${url}`.replace(/\/+$/, "");
 
-/** Fetch a campaign from its address, and certify it. */
+/** Fetch a campaign from its address, its newest wave, and certify it; `root` refuses any other. */
 export async function fetchCampaign(url, options) {
-  return readCampaign(await exchange(trim(url), undefined, MAX_CAMPAIGN, options));
+  const campaign = await readCampaign(await exchange(trim(url), undefined, MAX_CAMPAIGN, options));
+  expect(oneOf(undefined, campaign.root)(options?.root), "root");
+  return campaign;
 }
 
 /** Send a report to the campaign at an address; attempts share the report's id. */
@@ -512,11 +767,15 @@ const parse = (data, check = () => true) => {
  */
 const isPlain = (found, text) => {
   const written = members(text);
-  const isWhole = ([, key, digits]) =>
-    !/[.e]/i.test(digits) || !/^(version|scale|weights|tables|.*_hour)$/.test(JSON.parse(key));
+  const isWhole = ([, key, digits]) => {
+    const name = JSON.parse(key);
+    const isOne = name === "answers" && !digits.includes("["); // of a schedule, not those of a scale
+    return !/[.e]/i.test(digits) || !(isOne || WHOLE.test(name));
+  };
   return written.length === members(JSON.stringify(found)).length && written.every(isWhole);
 };
 
+const WHOLE = /^(version|scale|weights|tables|inputs|reports|expected|minimum|grace|rounds_per_period|.*_hour)$/;
 const members = (text) =>
   [...text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:[-+.\deE[\],\s]*)?/g)].filter(([, , digits]) => digits);
 

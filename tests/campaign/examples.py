@@ -12,8 +12,11 @@ from noutput.campaign import (
     Campaign,
     CertifiedTable,
     Choice,
+    NextWave,
     Number,
     Scale,
+    Schedule,
+    Segments,
     YesNo,
 )
 from noutput.mechanisms import exact
@@ -115,6 +118,54 @@ def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A0
     return Campaign(id=id, **(parts | changes))
 
 
+def adaptive_campaign(id: str = "adaptive", **changes: Any) -> Campaign:  # noqa: A002
+    """Return the first wave of an adaptive campaign with a number and yes/no."""
+    parts: dict[str, Any] = {
+        "title": "Commute",
+        "text": "How was your way to work?",
+        "questions": (Number(0, 600, "minutes", name="commute"), YesNo(name="late")),
+        "tables": (example_table(SHAPES[1]), answer_table(1.0, 2)),
+        "opens": OPENS,
+        "closes": CLOSES,
+        "next_wave": NextWave(2_000, 10_000, datetime(2026, 12, 1, tzinfo=UTC)),
+    }
+    return Campaign(id=id, **(parts | changes))
+
+
+def next_wave(
+    campaign: Campaign, upper: float = 110.0, table: CertifiedTable | None = None
+) -> Campaign:
+    """Return a campaign whose next wave asks for numbers up to `upper`, of another table."""
+    tables = [
+        (table or window_table(each.epsilon, 5, 4, 0.3).plain)
+        if isinstance(each, CertifiedTable)
+        else each
+        for each in campaign.tables
+    ]
+    inputs = tuple(
+        tuple(
+            tuple(100 * wave + output for output in range(each.tables[place].n_outputs))
+            for wave, each in enumerate(campaign.waves)
+        )
+        for place in range(len(tables))
+    )
+    bounds = tuple(
+        (each.lower, upper) if isinstance(each, Number) else None for each in campaign.questions
+    )
+    reasons = tuple("few are above" if each else "" for each in bounds)
+    return campaign.successor(tuple(tables), bounds, inputs, reasons)
+
+
+def chained_campaigns() -> list[Campaign]:
+    """Return adaptive campaigns of one, two and three waves."""
+    first = adaptive_campaign()
+    second = next_wave(first)
+    everything = survey_campaign(
+        "survey-adaptive", ask="all", next_wave=NextWave(600, 100), admission=Admission("token")
+    )
+    return [first, second, next_wave(second, 90.5), next_wave(everything)]
+
+
 def late_campaign(
     id: str = "late",  # noqa: A002
     epsilon: float = 1.0,
@@ -132,6 +183,30 @@ def late_campaign(
         public=True,
         admission=admission,
     )
+
+
+PLATFORMS = ("ios", "android", "web")
+SEGMENTS = Segments((("platform", PLATFORMS), ("version", ("4.1", "vélo 🚉"))))
+WEEKS = datetime(2026, 3, 29, tzinfo=UTC)  # four weeks after OPENS
+
+
+def panel_campaign(id: str = "panel", **changes: Any) -> Campaign:  # noqa: A002
+    """Return a campaign of four weeks with segments and a round per day."""
+    parts = {"segments": SEGMENTS, "schedule": Schedule("day", 7), "closes": WEEKS}
+    return survey_campaign(id, **(parts | changes))
+
+
+def stratified_campaigns() -> list[Campaign]:
+    """Return campaigns with segments, with a schedule, and with both."""
+    return [
+        panel_campaign(),
+        panel_campaign("segments", schedule=None, closes=CLOSES),
+        panel_campaign("rounds", segments=None, schedule=Schedule("day", 14, 3, 0), ask="all"),
+        panel_campaign("hours", segments=Segments((("a", ("b", "c")),), 100),
+                       schedule=Schedule("hour", 1, 1, 7)),
+        panel_campaign("adaptive-segments", schedule=None, admission=Admission("token"),
+                       next_wave=NextWave(600, 10_000)),
+    ]  # fmt: skip
 
 
 def newer_campaigns() -> list[Campaign]:

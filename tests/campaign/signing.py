@@ -10,7 +10,16 @@ Document = dict[str, Any]
 
 
 def signed(found: Document) -> Document:
-    """Return a document with the fingerprints of its content, without the package's own code."""
+    """Return a document with the fingerprints of its content, without the package's own code.
+
+    Every wave but the first names the fingerprint of the document up to the wave before.
+    """
+    waves = found.get("waves")
+    if isinstance(waves, list) and len(waves) > 1 and isinstance(waves[-1], dict):
+        before = signed({**found, "waves": waves[:-1], "tables": found["tables"][: _used(waves)]})
+        named = {"predecessor": before["fingerprint"]} if "predecessor" in waves[-1] else {}
+        last = {**waves[-1], **named}
+        found = {**found, "waves": [*before["waves"], last]}
     tables = [
         {**each, "fingerprint": table_print(each)} if _is_table(each) else each
         for each in found["tables"]
@@ -47,6 +56,11 @@ def packed(value: Any) -> bytes:
     items = sorted((key.encode(), key) for key in value)
     pairs = (packed(key) + packed(value[key]) for _, key in items)
     return struct.pack("<cI", b"o", len(value)) + b"".join(pairs)
+
+
+def _used(waves: list[Any]) -> int:
+    """Return how many tables all waves but the last use."""
+    return 1 + max(int(place) for wave in waves[:-1] for place in wave["tables"])
 
 
 def _is_table(found: Any) -> bool:

@@ -114,7 +114,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, kind: str) 
             Ledger(path).close()
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE other (x)")
-            connection.execute("PRAGMA user_version=4")
+            connection.execute("PRAGMA user_version=6")
         connection.close()
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(InvalidArgumentError, match="ledger must"):
@@ -260,5 +260,7 @@ def test_the_file_holds_no_value(path: Path) -> None:
     assert columns == {
         "answers": ["campaign", "version", "epsilon", "answered"],
         "enrollments": ["campaign", "secret", "token"],
-        "reports": ["campaign", "place", "question", "output", "id", "sent", "token"],
-    }
+        "panels": ["campaign", "secret", "joined"],
+        "reports": ["campaign", "place", "question", "output", "id", "sent", "token", "drawn",
+                    "labels", "round"],
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Ledgers of version 1, which hold one report per campaign, become ledgers of version 2."""
+"""Ledgers that older versions made become ledgers of the present one."""
 
 from __future__ import annotations
 
@@ -71,6 +71,48 @@ def test_a_ledger_without_tokens_gets_room_for_them(tmp_path: Path) -> None:
         client = Client(token_campaign(), ledger, clock=lambda: NOW)
         report = client.report("yes", new_token())
         assert ledger.find(token_campaign().fingerprint) == [report]
+
+
+# What versions 3 and 4 had in their files, statement by statement.
+THIRD = """
+CREATE TABLE answers (
+    campaign TEXT PRIMARY KEY, version INTEGER NOT NULL, epsilon REAL NOT NULL,
+    answered REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE reports (
+    campaign TEXT NOT NULL, place INTEGER NOT NULL, question TEXT NOT NULL,
+    output INTEGER NOT NULL, id TEXT NOT NULL, sent REAL, token TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (campaign, place)
+) WITHOUT ROWID;
+CREATE TABLE enrollments (
+    campaign TEXT PRIMARY KEY, secret BLOB NOT NULL, token TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+PRAGMA application_id=1852798324;
+"""
+FOURTH = "ALTER TABLE reports ADD COLUMN drawn TEXT NOT NULL DEFAULT '';"
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_ledger_without_rounds_gets_room_for_them(tmp_path: Path, version: int) -> None:
+    path, drawn = tmp_path / "ledger", PRINT if version == 3 else "d" * 64
+    with sqlite3.connect(path) as connection:
+        connection.executescript(THIRD + (FOURTH if version == 4 else ""))
+        connection.execute(f"PRAGMA user_version={version}")
+        connection.execute("INSERT INTO answers VALUES (?, 2, 1.0, ?)", (PRINT, NOW))
+        row = (PRINT, 0, "late", 1, "a" * 32, None, "t" * 24, *([drawn] * (version - 3)))
+        places = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO reports VALUES ({places})", row)  # noqa: S608
+        connection.execute("INSERT INTO enrollments VALUES ('e', x'00', 'token')")
+    connection.close()
+    for _ in range(2):
+        with Ledger(path) as ledger:
+            assert ledger.find(PRINT) == [Report(drawn, "late", 1, "a" * 32, token="t" * 24)]
+            assert ledger.spent(0.0) == 1.0
+            assert ledger.join(PRINT, 5)[1] == 5
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT token FROM enrollments").fetchone() == ("token",)
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+    connection.close()
 
 
 def test_what_was_spent_before_still_counts(path: Path) -> None:

@@ -70,7 +70,7 @@ def test_tables_that_lie_by_one_unit_are_refused() -> None:
 
 NEWER = [
     "version 3", "an unknown key", "an unknown key of a wave", "segments", "a schedule",
-    "admission by a text", "admission of another kind", "admission with another key", "two waves",
+    "admission by a text", "admission of another kind", "admission with another key",
     "a table of version 3", "an unknown kind",
 ]  # fmt: skip
 

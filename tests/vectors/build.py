@@ -24,7 +24,7 @@ from tests.campaign.examples import (
 )
 from tests.campaign.mutations import lying_pairs, malformed_tables
 from tests.campaign.spellings import spellings
-from tests.vectors import newer
+from tests.vectors import chains, newer, strata
 
 FOLDER = Path(__file__).parent
 Document = dict[str, Any]
@@ -173,6 +173,8 @@ def main() -> None:
     write("documents.json", {"documents": spellings(campaigns[0])})
     write("balanced.json", balanced_vectors(rng))
     newer.main(write)
+    chains.main(write)
+    strata.main(write)
 
 
 if __name__ == "__main__":

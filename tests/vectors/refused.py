@@ -10,6 +10,7 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_report
 from tests.campaign.examples import anonymous_admission, answer_table
 from tests.campaign.signing import signed
+from tests.vectors.strata import changed_strata
 
 Document = dict[str, Any]
 
@@ -46,6 +47,7 @@ def changed_documents(good: Document) -> list[Document]:
         "segments as a list": {"segments": []},
         "a schedule": {"schedule": {"every": "week"}},
         "a schedule that is false": {"schedule": False},
+        **changed_strata(),
         "admission by a text": {"admission": "token"},
         "admission of another kind": {"admission": {"kind": "invitation"}},
         "admission with another key": {"admission": {"kind": "token", "days": 3}},

@@ -93,7 +93,7 @@ test("values are checked by name and never repeated in a message", async () => {
 });
 
 test("a damaged or newer ledger is refused, not forgotten", async () => {
-  for (const text of ["nonsense", '{"version":3,"reports":{}}', "null"]) {
+  for (const text of ["nonsense", '{"version":3,"reports":{}}', '{"version":4,"reports":{},"panels":{}}', "null"]) {
     const storage = memory(new Map([["noutput-ledger", text]]));
     await assert.rejects(new Client(commute, { storage, policy, now }).report(42), {
       code: "policy",

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign.admission import Admission
 from noutput.campaign.campaign import Campaign
-from noutput.campaign.client import Client, draw_report, draw_reports
+from noutput.campaign.client import Client
+from noutput.campaign.drawing import draw_report, draw_reports
 from noutput.campaign.ledger import Ledger
 from noutput.campaign.policy import Policy
 from noutput.campaign.report import Report
+from noutput.campaign.schedule import Round, Schedule
+from noutput.campaign.segments import Segments
+from noutput.campaign.waves import NextWave
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.certified import CertifiedTable
 from noutput.questions import Choice, Number, Scale, YesNo
@@ -31,12 +35,16 @@ __all__ = [
     "Choice",
     "Client",
     "Ledger",
+    "NextWave",
     "Number",
     "Policy",
     "Receipt",
     "Report",
+    "Round",
     "Route",
     "Scale",
+    "Schedule",
+    "Segments",
     "YesNo",
     "draw_report",
     "draw_reports",

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "CAMPAIGN", "COLUMNS", "DOCUMENT", "ID", "OUTPUT", "PENDING", "QUESTION", "SHARDS",
-    "campaign_folder", "fingerprint_of", "shard_folder",
+    "CAMPAIGN", "COLUMNS", "DOCUMENT", "ID", "LABEL", "OUTPUT", "PENDING", "QUESTION", "ROUND",
+    "SHARDS", "campaign_folder", "fingerprint_of", "shard_folder",
 ]  # fmt: skip
 
 CAMPAIGN: Final = "campaign"  # the fingerprint, as in a report
@@ -25,6 +25,8 @@ QUESTION: Final = "question"
 OUTPUT: Final = "output"
 ID: Final = "id"
 COLUMNS: Final = (CAMPAIGN, QUESTION, OUTPUT, ID)
+ROUND: Final = "round"  # further columns, of campaigns with a schedule or with segments
+LABEL: Final = "label_"  # before the name of a segment
 DOCUMENT: Final = "_campaign.json"
 PENDING: Final = "_pending.db"
 SHARDS: Final = 16

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BATCH", "MAX_ENTRY", "Batch", "check_count", "parse", "split"]
 
 MAX_BATCH = 10_000
-MAX_ENTRY = 1024  # characters of a report, and of all that is not a report
+MAX_ENTRY = 2048  # characters of a report, and of all that is not a report
 _SPACE = " \t\n\r"
 _FIRST = re.compile(r"\[[ \t\n\r]*+(\]?)")
-# An object without lists and objects inside, and what comes after it.
-_OBJECT = rf"\{{[^][{{}}]{{0,{MAX_ENTRY - 2}}}+\}}"
+# An object without lists inside, and with one object of texts at most (the labels of a report), and
+# what comes after it.
+_FLAT = rf"[^][{{}}]{{0,{MAX_ENTRY - 2}}}+"
+_OBJECT = rf"\{{{_FLAT}(?:\{{{_FLAT}\}}{_FLAT})?+\}}"
 _ENTRY = re.compile(rf"({_OBJECT})[ \t\n\r]*+(?:,[ \t\n\r]*+|(\]))")
 _COMPACT = re.compile(
     r'\{"(attribute|question)":"([a-z][a-z0-9_]{0,63})",'
@@ -64,7 +66,7 @@ def split(data: bytes) -> Batch:
     Raises
     ------
     WireError
-        If it is no batch of 1 to 10,000 reports, of 1,024 characters each at most.
+        If it is no batch of 1 to 10,000 reports, of 2,048 characters each at most.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def split(data: bytes) -> Batch:
     last = first[1]
     while not last:
         found = _ENTRY.match(text, place)
-        if found is None:
+        if found is None or found.end(1) - place > MAX_ENTRY:
             name, most = f"reports[{len(spans)}]", f"at most {MAX_ENTRY} characters"
             rule = f"be an object of {most}, and the last be followed by a bracket"
             raise WireError("malformed-body", name, rule, text[place : place + 20])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,7 +13,10 @@ from noutput import _checks
 from noutput._text import check_pattern, check_text
 from noutput.campaign import version1, version2
 from noutput.campaign.admission import Admission
+from noutput.campaign.schedule import Round, Schedule, check_schedule
+from noutput.campaign.segments import Labels, Segments, check_segments, read_labels
 from noutput.campaign.text import NEWER, check_instant, format_instant
+from noutput.campaign.waves import Bounds, Inputs, NextWave, check_chain, check_wave, narrowed
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
@@ -67,13 +70,38 @@ class Campaign:
         share one table, and asks one of them.
     admission : Admission
         Whose reports are counted: everybody's, if not given.
+    segments : Segments, optional
+        Public labels that reports may carry, and that are not protected.
+    schedule : Schedule, optional
+        Rounds, of which a device answers a few per period. The time from `opens` to `closes` is a
+        whole number of periods. Neither adaptive campaigns nor those with tokens have one.
+    next_wave : NextWave, optional
+        For an adaptive campaign: when the people who follow get other bounds and tables.
+    predecessor : Campaign, optional
+        The campaign up to the wave before, of which `successor` makes this one.
+    bounds : tuple of (float, float) or None
+        The bounds of a later wave, one pair per number and None for other questions. Numbers
+        outside are moved to the nearer bound on the device, before anything is drawn.
+    inputs, reasons : tuples
+        For later waves, one entry per question: the published counts of every earlier wave, of
+        which the rule has chosen bounds and tables, and why it has chosen these.
+
+    Notes
+    -----
+    An adaptive campaign is a chain of waves. Every wave is a campaign of its own, whose `tables`,
+    `objectives`, `bounds` and `fingerprint` are those of the wave; its `predecessor` is the one
+    before. All waves of a chain have one `root`, which is what ledgers, databases and tokens know
+    the chain by: a person answers one wave.
 
     Guarantees
     ----------
     What one person sends satisfies :math:`\epsilon`-local differential privacy with the
     campaign's `epsilon`, which the tables have proven in whole numbers. For ``ask="one"`` it is
     the largest epsilon of all tables, and holds for the report as a whole: which question it is
-    about does not depend on any value. For ``ask="all"`` it is the sum over all questions.
+    about does not depend on any value. For ``ask="all"`` it is the sum over all questions. It is
+    the same in every wave: whoever chooses bounds and tables of later waves learns no more about
+    those who answer them. With a schedule, it is the loss by one round, and `epsilon_per_period`
+    that of all rounds of a period in which a device answers. Labels are not protected.
 
     Examples
     --------
@@ -92,6 +120,30 @@ class Campaign:
     (1.2, True)
     >>> campaign.question_indexes, campaign.objectives, len(campaign.fingerprint)
     ({'time': 0, 'late': 1}, ('balanced', 'shares'), 64)
+
+    The second wave of an adaptive campaign asks for a narrower range:
+
+    >>> from dataclasses import replace
+    >>> first = replace(campaign, next_wave=NextWave(reports=2_000, expected=10_000))
+    >>> second = first.successor(
+    ...     first.tables, ((0, 90), None), (((900, 100),), ((600, 400),)), ("few are above 90", ""))
+    >>> second.root == first.fingerprint != second.fingerprint, second.asked[0].encode(120)
+    (True, 1.0)
+    >>> second.wave(first.fingerprint) == first
+    True
+    >>> Campaign.from_json(second.to_json()).waves == (first, second)
+    True
+
+    A campaign of four weeks that asks everybody once per week:
+
+    >>> weekly = replace(campaign, closes=datetime(2026, 3, 29, tzinfo=UTC),
+    ...     segments=Segments({"platform": ("ios", "android")}), schedule=Schedule("day", 7))
+    >>> weekly.n_rounds, weekly.n_combinations, weekly.stratum({"platform": "android"}, 4)
+    (28, 3, 14)
+    >>> weekly.round_at(datetime(2026, 3, 3, 12, tzinfo=UTC)).number, weekly.epsilon_per_period
+    (2, 1.2)
+    >>> weekly.round(27).end == weekly.closes, len(campaign.notice), len(weekly.notice.split("."))
+    (True, 0, 5)
     """
 
     id: str
@@ -106,6 +158,13 @@ class Campaign:
     objectives: tuple[str, ...] = ()
     version: int = VERSION
     admission: Admission = Admission()  # noqa: RUF009 (frozen)
+    segments: Segments | None = None
+    schedule: Schedule | None = None
+    next_wave: NextWave | None = None
+    predecessor: Campaign | None = field(default=None, repr=False)
+    bounds: tuple[Bounds, ...] = ()
+    inputs: Inputs = field(default=(), repr=False)
+    reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rule = "be a letter a-z or a digit and at most 63 more of a-z, 0-9 and -"
@@ -126,19 +185,116 @@ class Campaign:
         object.__setattr__(self, "objectives", objectives)
         _checks.whole("version", self.version, 1, VERSION)
         _check_admission(self.admission)
+        check_segments(self)
+        check_schedule(self)
         if self.version == 1:
             version1.check(self)
+        check_chain(self)
+        for name, value in zip(("bounds", "inputs", "reasons"), check_wave(self), strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def epsilon(self) -> float:
-        """The privacy loss of what one person sends, proven by the tables."""
+        """The privacy loss of what one person sends, or sends per round, proven by the tables."""
         losses = [table.epsilon for table in self.tables]
         return max(losses) if self.ask == "one" else math.fsum(losses)
+
+    @property
+    def notice(self) -> str:
+        """What clients show people before they answer: about labels and rounds; may be empty."""
+        parts = (self.segments, self.schedule)
+        return " ".join(each.notice for each in parts if each is not None)
+
+    @property
+    def epsilon_per_period(self) -> float:
+        """The privacy loss of what one person sends in one period of the schedule."""
+        return self.epsilon * (1 if self.schedule is None else self.schedule.answers)
+
+    @cached_property
+    def n_rounds(self) -> int:
+        """How many rounds the schedule has; 1 without one."""
+        if self.schedule is None:
+            return 1
+        return (self.closes - self.opens) // timedelta(seconds=self.schedule.seconds)
+
+    @cached_property
+    def n_combinations(self) -> int:
+        """How many combinations of labels there are; 1 without segments."""
+        return 1 if self.segments is None else self.segments.n_combinations
+
+    def stratum(self, labels: Labels, number: int | None) -> int:
+        """Return the number of a stratum: all combinations of round 0, then those of round 1.
+
+        Without segments there are no labels, and without a schedule the round is None.
+        """
+        if not labels and number is None and self.schedule is None:
+            return 0
+        if self.segments is None and (found := read_labels(labels)):
+            rule = "be absent: the campaign has no segments"
+            raise InvalidArgumentError("labels", rule, found)
+        if self.schedule is None:
+            if number is not None:
+                rule = "be absent: the campaign has no schedule"
+                raise InvalidArgumentError("round", rule, number)
+            number = 0
+        place = _checks.whole("round", number, 0, self.n_rounds - 1)
+        combination = 0 if self.segments is None else self.segments.combination(labels)
+        return place * self.n_combinations + combination
+
+    def round(self, number: int) -> Round:
+        """Return a round of the schedule by its number, from 0."""
+        schedule = self._scheduled()
+        _checks.whole("number", number, 0, self.n_rounds - 1)
+        length = timedelta(seconds=schedule.seconds)
+        return Round(number, self.opens + number * length, self.opens + (number + 1) * length)
+
+    def round_at(self, now: datetime) -> Round | None:
+        """Return the round of an instant; None where the campaign is not open then."""
+        schedule = self._scheduled()
+        if not self.is_open(now):
+            return None
+        return self.round((now - self.opens) // timedelta(seconds=schedule.seconds))
+
+    def _scheduled(self) -> Schedule:
+        if self.schedule is None:
+            raise InvalidArgumentError("campaign", "have a schedule", self.id)
+        return self.schedule
 
     @cached_property
     def question_indexes(self) -> dict[str, int]:
         """The place of every question's name."""
         return {question.name: index for index, question in enumerate(self.questions)}
+
+    @cached_property
+    def waves(self) -> tuple[Campaign, ...]:
+        """All waves up to this one, each as the campaign that it was."""
+        return (self,) if self.predecessor is None else (*self.predecessor.waves, self)
+
+    @cached_property
+    def root(self) -> str:
+        """The fingerprint of the first wave: what all waves of a chain have in common."""
+        return self.waves[0].fingerprint
+
+    def wave(self, fingerprint: str) -> Campaign | None:
+        """Return the wave with this fingerprint; None where the chain has none."""
+        return next((each for each in self.waves if each.fingerprint == fingerprint), None)
+
+    @cached_property
+    def asked(self) -> tuple[Question, ...]:
+        """The questions as this wave asks them: a number has the bounds of the wave."""
+        return tuple(map(narrowed, self.questions, self.bounds)) or self.questions
+
+    def successor(
+        self,
+        tables: tuple[Table, ...],
+        bounds: tuple[Bounds, ...],
+        inputs: Inputs,
+        reasons: tuple[str, ...],
+    ) -> Campaign:
+        """Return the campaign with one more wave; the objectives stay those of this one."""
+        return replace(
+            self, tables=tables, bounds=bounds, inputs=inputs, reasons=reasons, predecessor=self
+        )
 
     def is_open(self, now: datetime) -> bool:
         """Say whether reports are counted at this instant."""
@@ -171,8 +327,14 @@ class Campaign:
         version = found.get("version")
         if type(version) is not int or version not in (1, 2):
             raise DocumentError("version", f"be 1 or 2: otherwise {NEWER}", version)
-        read = version1.read if version == 1 else version2.read
-        campaign = cls(**read(found, MAX_QUESTIONS))
+        if version == 1:
+            campaign = cls(**version1.read(found, MAX_QUESTIONS))
+        else:
+            first, *later = version2.read(found, MAX_QUESTIONS)
+            campaign = cls(**first)
+            for index, parts in enumerate(later, start=1):
+                version2.check_predecessor(found, index, campaign.fingerprint)
+                campaign = cls(**parts, predecessor=campaign)
         if found["fingerprint"] != campaign.fingerprint:
             rule = f"be {campaign.fingerprint}"
             raise DocumentError("fingerprint", rule, found["fingerprint"])

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
+from noutput.campaign.drawing import (
+    Drawn,
+    Values,
+    admitted_token,
+    draw,
+    inputs_of,
+    keeping_no_value,
+    told_labels,
+)
 from noutput.campaign.policy import Policy
-from noutput.campaign.report import Report, new_id
+from noutput.campaign.schedule import rounds_of
 from noutput.campaign.text import format_instant
-from noutput.campaign.tokens import read_token, report_id, write_token
-from noutput.errors import InvalidArgumentError, PolicyError, PrivacyError
-from noutput.mechanisms.answer_table import AnswerTable
+from noutput.errors import InvalidArgumentError, NotDueError, PolicyError, PrivacyError
 
 if TYPE_CHECKING:
-    from noutput.campaign.campaign import Campaign, Table
+    from noutput.campaign.campaign import Campaign
     from noutput.campaign.ledger import Ledger
+    from noutput.campaign.report import Report
+    from noutput.campaign.schedule import Round
+    from noutput.campaign.segments import Labels
 
-__all__ = ["Client", "draw_report", "draw_reports"]
-
-
-Values: TypeAlias = float | str | Mapping[str, float | str]
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _keeping_no_value(function: Callable[P, R]) -> Callable[P, R]:
-    """Cut the tracebacks off all errors of a function: their frames hold its arguments."""
-
-    @wraps(function)
-    def cut(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 (whatever it is)
-            failure = _without_frames(error)
-        del args, kwargs
-        raise failure
-
-    return cut
+__all__ = ["Client"]
 
 
 class Client:
@@ -63,17 +51,19 @@ class Client:
         If a table may lose more privacy than the policy allows for one campaign, as decided in
         whole numbers; what the campaign claims does not matter.
     PolicyError
-        If the campaign asks all of its questions, and their tables together may lose more.
+        If the campaign asks all of its questions, or asks several times per period, and all of it
+        together may lose more.
 
     Guarantees
     ----------
-    Whoever wrote the campaign, and however often it is asked, everything that this object
-    returns for it satisfies :math:`\epsilon`-local differential privacy with the policy's
-    `epsilon`; and all new reports that are drawn in any period, over all campaigns of one
-    ledger, satisfy it with the policy's `total`. A report that was drawn before is returned
-    again at any time, and reveals nothing new. Periods are those of `clock`: one that is set
-    forward ends a period early. Values are used for the draw and kept nowhere, errors and
-    their tracebacks included.
+    Whoever wrote the campaign, however often it is asked, and whichever of its waves this object
+    follows, everything that it returns satisfies :math:`\epsilon`-local differential privacy with
+    the policy's `epsilon`; with a schedule, everything of one of its periods does, whatever the
+    clock says. All new reports that are drawn in any period of the policy, over all campaigns of
+    one ledger, satisfy it with the policy's `total`. A report that was drawn before is returned
+    again at any time, and reveals nothing new. The policy's periods are those of `clock`: one that
+    is set forward ends a period early. Values are used for the draw and kept nowhere, errors and
+    their tracebacks included. Labels are not protected; those leave that the policy names.
 
     Examples
     --------
@@ -88,6 +78,23 @@ class Client:
     >>> report = client.report("yes")
     >>> client.report("no") == report, client.reports("yes") == [report]
     (True, True)
+
+    With segments and a schedule, labels leave where the policy allows it, and reports are made in
+    the rounds that the device has drawn:
+
+    >>> from dataclasses import replace
+    >>> from noutput.campaign import Schedule, Segments
+    >>> daily = replace(campaign, closes=datetime(2026, 3, 29, tzinfo=UTC),
+    ...     segments=Segments({"platform": ("ios", "web"), "country": ("de", "fr")}),
+    ...     schedule=Schedule("day", rounds_per_period=1))
+    >>> noon = datetime(2026, 3, 3, 12, tzinfo=UTC).timestamp()
+    >>> policy = Policy(epsilon=1.5, segments={"platform"})
+    >>> client = Client(daily, Ledger(None), policy, clock=lambda: noon)
+    >>> client.shown_labels({"platform": "web", "country": "fr"}), client.due()
+    ({'platform': 'web'}, True)
+    >>> report = client.report("yes", labels={"platform": "web", "country": "fr"})
+    >>> report.labels, report.round, client.made() == [report], client.next_round().number
+    ((('platform', 'web'),), 2, True, 3)
     """
 
     def __init__(
@@ -104,17 +111,123 @@ class Client:
         self._clock = clock
         _check_policy(campaign, self._policy)
 
-    @_keeping_no_value
-    def report(self, values: Values, token: str = "") -> Report:
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign as it is answered: its newest wave that this client could verify."""
+        return self._campaign
+
+    def follow(self, found: Campaign) -> bool:
+        """Take the newest wave of the campaign, where it can be verified; say whether it was.
+
+        Parameters
+        ----------
+        found : Campaign
+            From anywhere, such as `fetch_campaign`. It is taken where it continues the chain of
+            waves that the client has, and its tables are within the policy; otherwise the client
+            keeps what it has. Reports that were made before stay as they are.
+
+        Examples
+        --------
+        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+        >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+        >>> campaign = Campaign(
+        ...     id="commute", title="Commute", text="How was your way to work?",
+        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+        ... )
+        >>> Client(campaign, Ledger(None), Policy(epsilon=1.5)).follow(campaign)  # nothing newer
+        False
+        """
+        known = self._campaign
+        if len(found.waves) <= len(known.waves) or found.wave(known.fingerprint) is None:
+            return False
+        try:
+            _check_policy(found, self._policy)
+        except (PolicyError, PrivacyError):
+            return False
+        self._campaign = found
+        return True
+
+    def shown_labels(self, labels: Labels = ()) -> dict[str, str]:
+        """Return the labels that would leave the device: those that the policy allows.
+
+        Parameters
+        ----------
+        labels : mapping of names to labels
+            What the application knows; each must be in the campaign's closed list.
+        """
+        return dict(told_labels(self._campaign, labels, self._policy))
+
+    def due(self) -> bool:
+        """Say whether an answer is wanted now, and none was given.
+
+        It is where the campaign is open and, if it has a schedule, the present round is one of
+        the device's own.
+        """
+        campaign = self._campaign
+        moment = self._moment()
+        if not campaign.is_open(moment):
+            return False
+        if campaign.schedule is None:
+            return not self.made()
+        found = self.next_round()
+        return found is not None and found.start <= moment
+
+    def next_round(self) -> Round | None:
+        """Return the next round in which the device answers and has not answered yet.
+
+        The first call, or the first report, joins the campaign: the device draws its secret, and
+        keeps it in the ledger. The present round is among those that it may draw.
+
+        Returns
+        -------
+        Round or None
+            None where no round is left.
+        """
+        campaign, moment = self._campaign, self._moment()
+        if moment >= campaign.closes:
+            return None
+        first = campaign.round_at(max(moment, campaign.opens))
+        assert first is not None  # noqa: S101 (the campaign is open then)
+        for number in self._own_rounds(first.number):
+            if not self._ledger.find(_key(campaign, number)):
+                return campaign.round(number)
+        return None
+
+    def made(self) -> list[Report]:
+        """Return the reports that were made before: of the present round, with a schedule."""
+        campaign = self._campaign
+        if campaign.schedule is None:
+            return self._ledger.find(campaign.root)
+        present = campaign.round_at(self._moment())
+        return [] if present is None else self._ledger.find(_key(campaign, present.number))
+
+    def _own_rounds(self, present: int) -> Iterator[int]:
+        """Return the rounds in which the device answers, from the present one on."""
+        campaign = self._campaign
+        schedule = campaign.schedule
+        if schedule is None:
+            raise InvalidArgumentError("campaign", "have a schedule", campaign.id)
+        secret, joined = self._ledger.join(campaign.root, present)
+        last = schedule.period(campaign.n_rounds - 1)
+        for period in range(schedule.period(present), last + 1):
+            rounds = rounds_of(schedule, campaign.root, secret, period, joined)
+            yield from (number for number in rounds if number >= present)
+
+    def _moment(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+    @keeping_no_value
+    def report(self, values: Values, token: str = "", labels: Labels = ()) -> Report:
         """Return the person's report on a campaign that asks one question; see `reports`."""
         if self._campaign.ask != "one":
             rule = "ask one question: reports() returns what it asks for"
             raise InvalidArgumentError("campaign", rule, self._campaign.ask)
-        (report,) = self.reports(values, token)
+        (report,) = self.reports(values, token, labels)
         return report
 
-    @_keeping_no_value
-    def reports(self, values: Values, token: str = "") -> list[Report]:
+    @keeping_no_value
+    def reports(self, values: Values, token: str = "", labels: Labels = ()) -> list[Report]:
         """Return the person's reports: new ones, or those that were made before.
 
         Parameters
@@ -126,6 +239,9 @@ class Client:
         token : str
             The person's token, where the campaign is not open to everybody: from the operator, or
             what `enroll` returns. Reports that were made before have theirs.
+        labels : mapping of names to labels
+            Public labels that the application knows, where the campaign has segments. Those that
+            the policy does not allow are left out; `shown_labels` says which leave the device.
 
         Returns
         -------
@@ -138,82 +254,71 @@ class Client:
         PolicyError
             If new reports would exceed the policy's total.
         InvalidArgumentError
-            If a value is missing or no answer, the campaign is not open, or its reports need a
-            token and this is none.
+            If a value is missing or no answer, a label is none of the campaign's, the campaign is
+            not open, or its reports need a token and this is none.
+        NotDueError
+            If the campaign has a schedule, and the device answers in other rounds than this.
         """
         campaign = self._campaign
-        inputs = _inputs(campaign, values)
-        stored = self._ledger.find(campaign.fingerprint)
-        if stored:
-            return stored
+        inputs = inputs_of(campaign, values)
+        told = told_labels(campaign, labels, self._policy)
+        if campaign.schedule is None:
+            stored = self._ledger.find(campaign.root)
+            if stored:
+                return stored
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
         if not campaign.is_open(moment):
             opens, closes = format_instant(campaign.opens), format_instant(campaign.closes)
             rule = f"lie in the campaign's time, from {opens} until before {closes}"
             raise InvalidArgumentError("now", rule, format_instant(moment))
-        cost = self._policy.cost(campaign.epsilon)
-        admitted = _admitted(campaign, token)
+        number = self._own_round(moment)
+        answers = 1 if campaign.schedule is None else campaign.schedule.answers
+        cost = self._policy.cost(campaign.epsilon, answers)
+        drawn = Drawn(admitted_token(campaign, token), told, number)
         return self._ledger.remember(
-            campaign.fingerprint, cost, self._policy, now, lambda: _draw(campaign, inputs, admitted)
+            _key(campaign, number), cost, self._policy, now, lambda: draw(campaign, inputs, drawn)
         )
 
-
-@_keeping_no_value
-def draw_report(campaign: Campaign, values: Values, token: str = "") -> Report:
-    """Draw the report of a simulated person, where the campaign asks one question.
-
-    Examples
-    --------
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
-    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
-    >>> campaign = Campaign(
-    ...     id="commute", title="Commute", text="How was your way to work?",
-    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
-    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
-    ... )
-    >>> draw_report(campaign, "yes").output in (0, 1)
-    True
-    """
-    if campaign.ask != "one":
-        rule = "ask one question: draw_reports() returns what it asks for"
-        raise InvalidArgumentError("campaign", rule, campaign.ask)
-    (report,) = draw_reports(campaign, values, token)
-    return report
+    def _own_round(self, moment: datetime) -> int | None:
+        """Return the present round, where the device answers in it; None without a schedule."""
+        campaign = self._campaign
+        if campaign.schedule is None:
+            return None
+        present = campaign.round_at(moment)
+        assert present is not None  # noqa: S101 (the campaign is open)
+        number = next(self._own_rounds(present.number), None)
+        if number == present.number:
+            return number
+        if number is None:
+            raise NotDueError(f"this device has no further round of the campaign {campaign.id}")
+        start = format_instant(campaign.round(number).start)
+        message = (
+            f"this device answers the campaign {campaign.id} in round {number}, which begins at "
+            f"{start}; the present one is {present.number}"
+        )
+        raise NotDueError(message, number)
 
 
-@_keeping_no_value
-def draw_reports(campaign: Campaign, values: Values, token: str = "") -> list[Report]:
-    r"""Draw reports that nothing remembers: for simulated people.
-
-    Guarantees
-    ----------
-    The reports satisfy :math:`\epsilon`-local differential privacy with the campaign's
-    `epsilon`. Another call gives other reports, and the losses add up.
-
-    Examples
-    --------
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
-    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
-    >>> campaign = Campaign(
-    ...     id="commute", title="Commute", text="How was your way to work?", ask="all",
-    ...     questions=(YesNo(name="late"), YesNo(name="by_train")),
-    ...     tables=(AnswerTable(1.1, rows), AnswerTable(1.1, rows)),
-    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
-    ... )
-    >>> [report.question for report in draw_reports(campaign, {"late": "no", "by_train": True})]
-    ['late', 'by_train']
-    """
-    return _draw(campaign, _inputs(campaign, values), _admitted(campaign, token))
+def _key(campaign: Campaign, number: int | None) -> str:
+    """Return by what a ledger knows an answer: the campaign, and the round where it has some."""
+    return campaign.root if number is None else f"{campaign.root}:{number}"
 
 
 def _check_policy(campaign: Campaign, policy: Policy) -> None:
-    asked, allowed = (repr(x).removesuffix(".0") for x in (campaign.epsilon, policy.epsilon))
-    if campaign.ask == "all" and len(campaign.tables) > 1:
-        if not policy.allows([table.privacy_loss() for table in campaign.tables]):
+    both = (campaign.epsilon_per_period, policy.epsilon)
+    asked, allowed = (repr(x).removesuffix(".0") for x in both)
+    answers = 1 if campaign.schedule is None else campaign.schedule.answers
+    if answers > 1 or (campaign.ask == "all" and len(campaign.tables) > 1):
+        losses = [table.privacy_loss() for table in campaign.tables]
+        each = losses if campaign.ask == "all" else [max(losses)]
+        if not policy.allows(each * answers):
+            what = "all questions" if len(each) > 1 else "a question"
+            often = f" {answers} times per period" if answers > 1 else ""
+            unit = "campaign" if campaign.schedule is None else "period"
             raise PolicyError(
-                f"the campaign asks all questions, for epsilon {asked} together, and the policy "
-                f"allows {allowed} per campaign"
+                f"the campaign asks {what}{often}, for epsilon {asked} together, and the policy "
+                f"allows {allowed} per {unit}"
             )
         return
     for table in dict.fromkeys(campaign.tables):
@@ -225,62 +330,3 @@ def _check_policy(campaign: Campaign, policy: Policy) -> None:
             )
             parts = (error.output, error.likely, error.unlikely, error.weights)
             raise PrivacyError(*parts, policy.epsilon, message) from None
-
-
-def _without_frames(error: Exception) -> Exception:
-    """Cut the tracebacks off an error and its causes: their frames hold the value.
-
-    Contexts that are no causes are left alone: they belong to whoever called.
-    """
-    each: BaseException | None = error
-    while each is not None:
-        each.__traceback__ = None
-        each = each.__cause__
-    return error
-
-
-def _admitted(campaign: Campaign, token: str) -> bytes:
-    """Return the token of a person, in its form for packed batches; empty where none is needed."""
-    if not campaign.admission.needs_token:
-        if token:
-            rule = "be absent: the campaign is open to everybody"
-            raise InvalidArgumentError("token", rule, "a token")
-        return b""
-    if not token:
-        raise InvalidArgumentError("token", "be given: the campaign asks for one", "no token")
-    return read_token(campaign, token)
-
-
-def _draw(campaign: Campaign, inputs: list[float], token: bytes) -> list[Report]:
-    places = [secrets.randbelow(len(inputs))] if campaign.ask == "one" else range(len(inputs))
-    return [_draw_one(campaign, place, inputs[place], token) for place in places]
-
-
-def _draw_one(campaign: Campaign, place: int, x: float, token: bytes) -> Report:
-    output = _output(campaign.tables[place], x)
-    name = campaign.questions[place].name
-    identity = report_id(campaign, token, place) if token else new_id()
-    text = write_token(campaign, token) if token else ""
-    return Report(campaign.fingerprint, name, output, identity, campaign.version, text)
-
-
-def _output(table: Table, x: float) -> int:
-    return table.privatize(int(x)) if isinstance(table, AnswerTable) else table.privatize(x)
-
-
-def _inputs(campaign: Campaign, values: Values) -> list[float]:
-    """Return what the tables take, for every question; messages name questions, never values."""
-    names = [question.name for question in campaign.questions]
-    if not isinstance(values, Mapping):
-        if len(names) > 1:
-            rule = f"be a mapping with the names {names}"
-            raise InvalidArgumentError("values", rule, type(values).__name__)
-        values = {names[0]: values}
-    missing = [name for name in names if name not in values]
-    surplus = len(values) - (len(names) - len(missing))
-    if missing or surplus:  # keys may be answers, where both were swapped
-        others = f"{surplus} other{'s' if surplus > 1 else ''}" if surplus else ""
-        lacks = f"{len(missing)} missing ({', '.join(missing)})" if missing else ""
-        found = ", ".join(filter(None, (lacks, others)))
-        raise InvalidArgumentError("values", f"have the names {names}", found)
-    return [question.encode(values[question.name]) for question in campaign.questions]

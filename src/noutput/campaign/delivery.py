@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from noutput.campaign.report import Report
 
 __all__ = [
-    "DEFAULT_ROUTE", "Receipt", "Route", "exchange", "fetch_campaign", "read_object", "send_batch",
-    "send_report",
+    "DEFAULT_ROUTE", "Receipt", "Route", "check_address", "exchange", "fetch_campaign",
+    "read_object", "send_batch", "send_report",
 ]  # fmt: skip
 
 _URL = re.compile(r"(?=[!-~]+\Z)https?://[^/?#@]+(/[^?#]*)?", re.IGNORECASE)
@@ -86,15 +86,24 @@ class Route:
 DEFAULT_ROUTE = Route()
 
 
-def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
-    """Fetch a campaign from its address, and certify it.
+def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE, root: str | None = None) -> Campaign:
+    """Fetch a campaign from its address, and certify it: its newest wave, where it has several.
+
+    Parameters
+    ----------
+    url : str
+    route : Route
+    root : str, optional
+        The fingerprint of the campaign, or of its first wave, as it is known from elsewhere; any
+        other campaign is refused.
 
     Raises
     ------
     DeliveryError
         If the server cannot be reached, refuses or redirects.
     DocumentError, PrivacyError
-        If what it sends is not a campaign, or one that is less private than it claims.
+        If what it sends is not a campaign, not the one that is known, or one that is less private
+        than it claims.
 
     Examples
     --------
@@ -111,7 +120,10 @@ def fetch_campaign(url: str, route: Route = DEFAULT_ROUTE) -> Campaign:
         base = re.sub(r"(?<=[^:/])/.*", "", address)
         rule = f"be the address of a campaign, such as {base}/campaigns/commute"
         raise DocumentError("url", rule, data[:12].decode(errors="replace"))
-    return Campaign.from_json(data)
+    campaign = Campaign.from_json(data)
+    if root is not None and campaign.root != root:
+        raise DocumentError("root", f"be {root}", campaign.root)
+    return campaign
 
 
 def send_report(url: str, report: Report, route: Route = DEFAULT_ROUTE) -> Receipt:
@@ -177,18 +189,23 @@ def _send(url: str, kind: str, body: bytes, count: int, route: Route) -> Receipt
 
 
 def _address(url: object) -> str:
-    if isinstance(url, str) and not url.isascii():
-        rule = "have ASCII letters only: xn--... for others in a name, %C3%BC for others in a path"
-        raise InvalidArgumentError("url", rule, url)
     rule = "be the http or https address of a campaign, without query or user name"
-    address = check_pattern("url", url, _URL, rule).rstrip("/")
+    return check_address("url", url, rule)
+
+
+def check_address(name: str, url: object, rule: str) -> str:
+    """Return an http or https address without the slashes at its end."""
+    if isinstance(url, str) and not url.isascii():
+        letters = "have ASCII letters only: xn--... for others in a name, %C3%BC in a path"
+        raise InvalidArgumentError(name, letters, url)
+    address = check_pattern(name, url, _URL, rule).rstrip("/")
     try:
         parts = urlsplit(address)
         good = bool(parts.hostname and parts.hostname.encode("idna")) and parts.port != 0
     except ValueError:  # of brackets, of the port, or of a part of the name
         good = False
     if not good:
-        raise InvalidArgumentError("url", rule, url)
+        raise InvalidArgumentError(name, rule, url)
     return address
 
 
@@ -199,15 +216,19 @@ def exchange(
     most: int,
     route: Route,
     more: Mapping[str, str] | None = None,
+    method: str | None = None,
 ) -> bytes:
-    """Make attempts until one is answered for good; `more` are further headers."""
+    """Make attempts until one is answered for good; `more` are further headers.
+
+    Without a method it is GET, or POST where there is a body.
+    """
     headers = {"User-Agent": "noutput", "Accept": "application/json", **(more or {})}
     if kind is not None:
         headers["Content-Type"] = kind
     for attempt in range(route.attempts):
         wait: float | None = None
         try:
-            request = Request(url, body, headers, Deadline(route.timeout, route.clock))
+            request = Request(url, body, headers, Deadline(route.timeout, route.clock), method)
             with open_request(request) as response:
                 return _read(response, most)
         except urllib.error.HTTPError as refusal:

@@ -11,18 +11,27 @@ from typing import TYPE_CHECKING, Any
 from noutput import _checks
 from noutput.campaign.admission import Admission
 from noutput.campaign.campaign import OBJECTIVES, Campaign
+from noutput.campaign.draft_adaptive import read_adaptive
 from noutput.campaign.draft_question import bare, read_question
+from noutput.campaign.draft_strata import (
+    divided,
+    fit_closing,
+    per_answer,
+    read_schedule,
+    read_segments,
+)
 from noutput.campaign.keys import check_keys
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Table
+    from noutput.campaign.waves import NextWave
 
 __all__ = ["CampaignDraft"]
 
 _NEEDED = ("id", "title", "text", "epsilon", "opens", "closes", "questions")
-_OPTIONAL = ("public", "ask", "admission", "table")
+_OPTIONAL = ("public", "ask", "admission", "table", "adaptive", "segments", "schedule")
 _OLD_NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
 _OLD_OPTIONAL = ("public", "goal", "table")
 _ATTRIBUTE_NEEDED = ("name", "lower", "upper")
@@ -44,6 +53,8 @@ class CampaignDraft:
         One per question: the arguments of `noutput.design` for its table. Questions with equal
         arguments share a table. The argument `question` is given for answers only: the table of
         a number does not depend on its bounds.
+    notes : tuple of str
+        What was done to fit a rule, for people to read.
 
     Examples
     --------
@@ -74,6 +85,7 @@ class CampaignDraft:
 
     parts: dict[str, Any]
     designs: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_toml(cls, text: str) -> CampaignDraft:
@@ -115,13 +127,17 @@ def _read_old(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> C
 
 
 def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
+    segments = read_segments(found.pop("segments", None))
+    schedule = read_schedule(found.pop("schedule", None))
+    notes = fit_closing(found, schedule)
+    epsilon = per_answer(epsilon, schedule)
     value = found["questions"]
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise DocumentError("questions", "be tables, each headed [[questions]]", value)
     questions, designs, objectives = [], [], []
     for index, entry in enumerate(value):
         path = f"questions[{index}]"
-        question, objective, outputs = read_question(path, dict(entry))
+        question, objective, outputs = read_question(path, divided(dict(entry), path, schedule))
         own = epsilon if question.epsilon is None else question.epsilon
         if isinstance(question, Number):
             objective = objective or _goal(table)
@@ -137,8 +153,15 @@ def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> C
     _check_table_used(table, questions)
     admission = _read_admission(found.pop("admission", "open"))
     parts = {**found, "questions": tuple(questions), "objectives": tuple(objectives)}
-    parts["admission"] = admission
-    return CampaignDraft(parts, tuple(designs))
+    parts |= {"admission": admission, "segments": segments, "schedule": schedule}
+    parts["next_wave"] = _next_wave(parts)
+    return CampaignDraft(parts, tuple(designs), notes)
+
+
+def _next_wave(parts: dict[str, Any]) -> NextWave | None:
+    """Return when the second wave begins; every question counts where all are asked."""
+    per_person = len(parts["questions"]) if parts.get("ask") == "all" else 1
+    return read_adaptive(parts.pop("adaptive", False), per_person)
 
 
 def _number_design(epsilon: float, goal: str, table: dict[str, Any]) -> dict[str, Any]:

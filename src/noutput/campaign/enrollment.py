@@ -56,7 +56,7 @@ def enroll(
     ----------
     The issuer learns that this person takes part in the campaign of its key, and nothing about the
     token: what it sees is uniformly distributed, whatever the token is. It cannot tell people apart
-    by their keys, because the campaign's fingerprint covers the only one that is accepted.
+    by their keys, because the campaign's root covers the only one that is accepted.
 
     Examples
     --------
@@ -75,11 +75,11 @@ def enroll(
     """
     if campaign.admission.kind != "anonymous":
         raise InvalidArgumentError("campaign", "be anonymous", campaign.admission.kind)
-    fingerprint = campaign.fingerprint
-    reports = ledger.find(fingerprint)
+    root = campaign.root
+    reports = ledger.find(root)
     if reports:
         return reports[0].token
-    secret, token = ledger.enroll(fingerprint, lambda: make_secret(campaign))
+    secret, token = ledger.enroll(root, lambda: make_secret(campaign))
     if token:
         return token
     address = _request_address(campaign, route)
@@ -89,7 +89,7 @@ def enroll(
     body = token_request(campaign, secret)
     answer = exchange(address, REQUEST_TYPE, body, _KEY_BYTES, route, headers)
     token = token_from(campaign, secret, answer)
-    ledger.keep_token(fingerprint, token)
+    ledger.keep_token(root, token)
     return token
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sqlite3
@@ -9,9 +10,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noutput.campaign.report import Report
+from noutput.campaign.schedule import SECRET_BYTES
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Ledger"]
 
 _APPLICATION = 0x6E6F7574  # "nout"
-_VERSION = 3
+_VERSION = 5
 _PATIENCE = 30.0  # seconds to wait for another process
 _OTHERS = 0o077  # the rights of everybody but the owner
 _TOKENS = (
@@ -45,9 +47,22 @@ _SCHEMA = (
     ) WITHOUT ROWID
     """,
 )
+_WAVES = (  # `campaign` is the root of the chain of waves, `drawn` the wave's own fingerprint
+    "ALTER TABLE reports ADD COLUMN drawn TEXT NOT NULL DEFAULT ''",
+    "UPDATE reports SET drawn = campaign",
+)
+_STRATA = (
+    "ALTER TABLE reports ADD COLUMN labels TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE reports ADD COLUMN round INTEGER",
+    """
+    CREATE TABLE panels (
+        campaign TEXT PRIMARY KEY, secret BLOB NOT NULL, joined INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+)
 _SELECT = (
-    "SELECT campaign, question, output, id, version, token"
-    " FROM reports JOIN answers USING (campaign)"
+    "SELECT drawn, question, output, id, version, token, labels, round "
+    "FROM reports JOIN answers USING (campaign)"
 )
 _FROM_VERSION_1 = (  # one report per campaign, with its cost
     "ALTER TABLE reports RENAME TO before",
@@ -56,7 +71,13 @@ _FROM_VERSION_1 = (  # one report per campaign, with its cost
     "INSERT INTO reports SELECT campaign, 0, attribute, output, id, sent FROM before",
     "DROP TABLE before",
 )
-_STEPS = {0: (*_SCHEMA, *_TOKENS), 1: (*_FROM_VERSION_1, *_TOKENS), 2: _TOKENS}
+_STEPS = {
+    0: (*_SCHEMA, *_TOKENS, *_WAVES, *_STRATA),
+    1: (*_FROM_VERSION_1, *_TOKENS, *_WAVES, *_STRATA),
+    2: (*_TOKENS, *_WAVES, *_STRATA),
+    3: (*_WAVES, *_STRATA),
+    4: _STRATA,
+}
 
 
 class Ledger:
@@ -77,8 +98,11 @@ class Ledger:
     ----------
     All reports on a campaign are on the disk (``synchronous=EXTRA``) before `remember` returns
     any. However the process ends, either nothing was answered, or the campaign gets the same
-    reports with the same ids the next time, and their cost counts. Processes and threads that
-    share a file take turns, so that two of them can neither answer a campaign twice nor exceed
+    reports with the same ids the next time, and their cost counts. That holds for all waves of a
+    campaign together: they have one root, and a person answers one of them. Every round of a
+    schedule is answered by itself; the secret that a device draws its rounds from is on the disk
+    before `join` returns it. Processes and threads
+    that share a file take turns, so that two of them can neither answer a campaign twice nor exceed
     the policy together. Only the file's owner can read or write it: rights of others are taken
     away when it is opened. The ledger holds reports, never values.
 
@@ -108,6 +132,11 @@ class Ledger:
     >>> ledger.mark_sent(made[0], now=10.0)
     >>> ledger.pending()
     []
+
+    The secret of a campaign with a schedule, and the round in which the device joined, stay:
+
+    >>> ledger.join(name, number=2) == ledger.join(name, number=5), ledger.join(name, 9)[1]
+    (True, 2)
     >>> ledger.close()
     """
 
@@ -176,7 +205,8 @@ class Ledger:
         Parameters
         ----------
         campaign : str
-            The campaign's fingerprint.
+            The campaign's root: its fingerprint, or that of its first wave; followed by a colon and
+            the number of the round, where it has a schedule.
         cost : float
             The privacy loss of all of its reports together.
         policy : Policy
@@ -202,17 +232,27 @@ class Ledger:
                 (campaign, reports[0].version, cost, now),
             )
             connection.executemany(
-                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL, ?)",
+                "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?)",
                 [
-                    (campaign, place, report.question, report.output, report.id, report.token)
-                    for place, report in enumerate(reports)
+                    (
+                        campaign,
+                        place,
+                        each.question,
+                        each.output,
+                        each.id,
+                        each.token,
+                        each.campaign,
+                        json.dumps(each.labels, ensure_ascii=False),
+                        each.round,
+                    )
+                    for place, each in enumerate(reports)
                 ],
             )
             connection.execute("DELETE FROM enrollments WHERE campaign = ?", (campaign,))
         return reports
 
     def find(self, campaign: str) -> list[Report]:
-        """Return the stored reports on a campaign (by fingerprint); none where there are none."""
+        """Return the stored reports on a campaign (by root); none where there are none."""
         with self._transaction() as connection:
             return _find(connection, campaign)
 
@@ -227,15 +267,33 @@ class Ledger:
             rows = connection.execute(
                 f"{_SELECT} WHERE sent IS NULL ORDER BY answered, campaign, place"
             )
-            return [Report(*row) for row in rows]
+            return [_report(*row) for row in rows]
 
     def mark_sent(self, report: Report, now: float) -> None:
         """Note that a collector has acknowledged a report."""
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE reports SET sent = ? WHERE campaign = ? AND id = ?",
+                "UPDATE reports SET sent = ? WHERE drawn = ? AND id = ?",
                 (now, report.campaign, report.id),
             )
+
+    def join(self, campaign: str, number: int) -> tuple[bytes, int]:
+        """Return the secret that a device draws its rounds from, and the round it joined in.
+
+        Parameters
+        ----------
+        campaign : str
+            The campaign's root.
+        number : int
+            The present round. A device that calls for the first time joins in it.
+        """
+        with self._transaction() as connection:
+            row = (campaign, secrets.token_bytes(SECRET_BYTES), number)
+            connection.execute("INSERT OR IGNORE INTO panels VALUES (?, ?, ?)", row)
+            secret, joined = connection.execute(
+                "SELECT secret, joined FROM panels WHERE campaign = ?", (campaign,)
+            ).fetchone()
+        return secret, joined
 
     def enroll(self, campaign: str, make: Callable[[], bytes]) -> tuple[bytes, str]:
         """Return what an issuer is asked with for a token of a campaign, and the token.
@@ -243,7 +301,7 @@ class Ledger:
         Parameters
         ----------
         campaign : str
-            The campaign's fingerprint.
+            The campaign's root.
         make : callable
             Draws the secret; called once per campaign.
 
@@ -347,7 +405,13 @@ def _create(name: str) -> None:
 
 def _find(connection: sqlite3.Connection, campaign: str) -> list[Report]:
     rows = connection.execute(f"{_SELECT} WHERE campaign = ? ORDER BY place", (campaign,))
-    return [Report(*row) for row in rows]
+    return [_report(*row) for row in rows]
+
+
+def _report(*row: Any) -> Report:
+    drawn, question, output, identity, version, token, labels, number = row
+    told = tuple((name, label) for name, label in json.loads(labels))
+    return Report(drawn, question, output, identity, version, token, told, number)
 
 
 def _costs(connection: sqlite3.Connection, since: float) -> list[float]:

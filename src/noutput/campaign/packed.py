@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign.problems import WireError
 from noutput.campaign.report import ID_BYTES, Report
-from noutput.campaign.tokens import packed_bytes, read_token, write_token
-from noutput.campaign.wire import check_count, check_member, check_spent, most_reports
+from noutput.campaign.tokens import packed_bytes, read_token
+from noutput.campaign.wire import (
+    Entry,
+    check_count,
+    check_member,
+    check_round,
+    check_spent,
+    most_reports,
+    report_of,
+)
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -36,18 +44,19 @@ class PackedBatch:
     ----------
     count : int
         How many reports there are.
-    question_bits, output_bits : int
-        The width of the two parts of an answer.
+    stratum_bits, question_bits, output_bits : int
+        The width of the three parts of an answer.
     ids : memoryview
         16 bytes per report.
     answers : memoryview
         The answers as a stream of bits, the first in the highest bit of the first byte. Each
-        is the question's place followed by the output.
+        is the number of the stratum (`Campaign.stratum`), the question's place and the output.
     tokens : memoryview
         Those of all reports, where the campaign's reports have tokens.
     """
 
     count: int
+    stratum_bits: int
     question_bits: int
     output_bits: int
     ids: memoryview
@@ -57,7 +66,7 @@ class PackedBatch:
     @property
     def width(self) -> int:
         """How many bits an answer takes."""
-        return self.question_bits + self.output_bits
+        return self.stratum_bits + self.question_bits + self.output_bits
 
     def each_id(self) -> Iterator[bytes]:
         """Return the ids one by one."""
@@ -71,33 +80,51 @@ class PackedBatch:
         data, size = bytes(column), len(column) // self.count
         return (data[size * place : size * (place + 1)] for place in range(self.count))
 
-    def each_answer(self) -> Iterator[tuple[int, int]]:
-        """Return the question's place and the output of every report."""
-        mask = (1 << self.output_bits) - 1
+    def each_answer(self) -> Iterator[tuple[int, int, int]]:
+        """Return the stratum, the question's place and the output of every report."""
+        last = (1 << self.output_bits) - 1
+        middle = (1 << self.question_bits) - 1
         bits = "".join(f"{byte:08b}" for byte in self.answers)
         for start in range(0, self.count * self.width, self.width):
             answer = int(bits[start : start + self.width], 2)
-            yield answer >> self.output_bits, answer & mask
+            rest = answer >> self.output_bits
+            yield rest >> self.question_bits, rest & middle, answer & last
 
 
-def widths(campaign: Campaign) -> tuple[int, int]:
-    """Return how many bits a question's place and an output of the largest table take."""
-    return (len(campaign.questions) - 1).bit_length(), max(t.bits for t in campaign.tables)
+def widths(campaign: Campaign) -> tuple[int, int, int]:
+    """Return how many bits a stratum, a question's place and an output of the largest table take.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from noutput.campaign import AnswerTable, Campaign, Schedule, YesNo
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+    >>> widths(Campaign(
+    ...     "late", "Late", "Were you late?", (YesNo(name="late"),), (AnswerTable(1.1, rows),),
+    ...     datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 29, tzinfo=UTC),
+    ...     schedule=Schedule("day", 7)))
+    (5, 0, 1)
+    """
+    strata = campaign.n_rounds * campaign.n_combinations
+    places = len(campaign.questions)
+    outputs = max(table.bits for table in campaign.tables)
+    return (strata - 1).bit_length(), (places - 1).bit_length(), outputs
 
 
 def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
     """Pack from 1 to 10,000 reports of a campaign, in the order of their ids."""
     ordered = sorted(reports, key=lambda report: report.id)
     check_count(len(ordered), most_reports(campaign))
-    question_bits, output_bits = widths(campaign)
-    width = question_bits + output_bits
+    _, question_bits, output_bits = widths(campaign)
+    width = sum(widths(campaign))
     answers = 0
     for report in ordered:
         if report.campaign != campaign.fingerprint:
             rule = f"be {campaign.fingerprint}"
             raise InvalidArgumentError("campaign", rule, report.campaign)
         check_member("", report.question, report.output, campaign)
-        place = campaign.question_indexes[report.question]
+        stratum = campaign.stratum(report.labels, report.round)
+        place = stratum << question_bits | campaign.question_indexes[report.question]
         answers = answers << width | place << output_bits | report.output
     size = -(-len(ordered) * width // 8)
     answers <<= 8 * size - len(ordered) * width
@@ -116,21 +143,21 @@ def _fields(campaign: Campaign) -> tuple[int, ...]:
     """Return what the header has between the version and the count, by the campaign's version.
 
     Version 1 has the two widths and a reserved zero. Version 2 has the widths of wave, stratum,
-    question and output, and the bytes of a token: the lowest 8 bits, then 16 more. Neither wave nor
-    stratum takes bits in the campaigns that there are today.
+    question and output, and the bytes of a token: the lowest 8 bits, then 16 more. A wave takes no
+    bits: the fingerprint names it.
     """
-    question_bits, output_bits = widths(campaign)
+    stratum_bits, question_bits, output_bits = widths(campaign)
     if campaign.version == 1:
         return question_bits, output_bits, 0
     high, low = divmod(packed_bytes(campaign), 256)
-    return 0, 0, question_bits, output_bits, low, high
+    return 0, stratum_bits, question_bits, output_bits, low, high
 
 
 def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     """Check version, fingerprint, widths, length and padding of a packed batch.
 
-    Whether the ids increase, and whether the campaign has every question and output, is left
-    to the reader of the columns.
+    Whether the ids increase, and whether the campaign has every stratum, question and output, is
+    left to the reader of the columns.
 
     Raises
     ------
@@ -152,8 +179,7 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     if tuple(fields) != _fields(campaign):
         raise WireError("malformed-body", "widths", f"be {_fields(campaign)}", tuple(fields))
     check_count(count, most_reports(campaign))
-    question_bits, output_bits = widths(campaign)
-    bits = count * (question_bits + output_bits)
+    bits = count * sum(widths(campaign))
     split = header.size + ID_BYTES * count
     end = split + -(-bits // 8)
     length = end + count * packed_bytes(campaign)
@@ -164,7 +190,7 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
         raise WireError("malformed-body", "padding", "be zero", data[end - 1])
     view = memoryview(data)
     ids, answers, tokens = view[header.size : split], view[split:end], view[end:]
-    return PackedBatch(count, question_bits, output_bits, ids, answers, tokens)
+    return PackedBatch(count, *widths(campaign), ids, answers, tokens)
 
 
 def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
@@ -173,14 +199,14 @@ def decode_packed(data: bytes, campaign: Campaign) -> list[Report]:
     _check_ids(batch)
     result = []
     names = list(campaign.question_indexes)
-    for index, (identity, (place, output), token) in enumerate(
+    for index, (identity, (stratum, place, output), token) in enumerate(
         zip(batch.each_id(), batch.each_answer(), batch.each_token(), strict=True)
     ):
         check_member(f"reports[{index}].", place, output, campaign)
         check_spent(f"reports[{index}].", place, identity.hex(), token, campaign)
-        text = write_token(campaign, token) if token else ""
-        parts = (campaign.fingerprint, names[place], output, identity.hex(), campaign.version)
-        result.append(Report(*parts, text))
+        check_round(f"reports[{index}].", stratum // campaign.n_combinations, campaign)
+        entry = Entry(names[place], output, identity.hex(), token, stratum)
+        result.append(report_of(campaign, entry))
     return result
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from noutput import _checks
-from noutput.errors import PolicyError
+from noutput._text import check_name
+from noutput.errors import InvalidArgumentError, PolicyError
 
 __all__ = ["Policy"]
 
@@ -23,11 +24,14 @@ class Policy:
     ----------
     epsilon : float
         The largest loss by one campaign: of the report, or of all reports where it asks all of
-        its questions.
+        its questions. Of a campaign with a schedule, the largest loss per period of it.
     total : float
         The largest sum of losses in any `days` days, over all campaigns.
     days : float
         The length of the period.
+    segments : collection of str
+        The names of the segments whose labels may leave the device. Labels are not protected; by
+        default, none leaves.
 
     Notes
     -----
@@ -49,19 +53,28 @@ class Policy:
     epsilon: float = 1.0
     total: float = 4.0
     days: float = 30.0
+    segments: Set[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "total", "days"):
             object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
+        found: object = self.segments
+        if not isinstance(found, Set | Sequence) or isinstance(found, str):
+            raise InvalidArgumentError("segments", "be a set of names", found)
+        names = frozenset(check_name("segments", name) for name in found)
+        object.__setattr__(self, "segments", names)
 
     @property
     def seconds(self) -> float:
         """The length of the period in seconds."""
         return self.days * _DAY
 
-    def cost(self, claimed: float) -> float:
-        """Return what answering a campaign costs: the smaller of two proven bounds of its loss."""
-        return min(claimed, self.epsilon)
+    def cost(self, claimed: float, answers: int = 1) -> float:
+        """Return what answering a campaign costs: the smaller of two proven bounds of its loss.
+
+        Where a device answers several times per period, `epsilon` bounds all of these together.
+        """
+        return min(claimed, self.epsilon / answers)
 
     def allows(self, losses: Iterable[float]) -> bool:
         """Say whether the sum of these losses is within `epsilon`, without any rounding.

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from noutput import _checks
-from noutput._text import check_pattern, check_text
+from noutput._text import check_name, check_pattern, check_text
+from noutput.campaign.schedule import MAX_ROUNDS
+from noutput.campaign.text import FINGERPRINT
 from noutput.campaign.tokens import check_token
+
+if TYPE_CHECKING:
+    from noutput.campaign.segments import Told
 
 __all__ = ["ID", "ID_BYTES", "Report", "new_id"]
 
 ID_BYTES = 16
 ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_FINGERPRINT = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def new_id() -> str:
@@ -48,11 +53,16 @@ class Report:
     token : str
         What admits the report to a campaign that is not open; empty otherwise. The id is a hash of
         it then.
+    labels : tuple of (str, str)
+        The public labels that it tells, by the names of the campaign's segments and in their
+        order. They are not protected.
+    round : int, optional
+        The round that it was made in, where the campaign has a schedule.
 
     Examples
     --------
     >>> Report("0" * 64, "commute", 3, id="f" * 32)
-    Report(campaign='0000...', question='commute', output=3, id='ffff...', version=2)
+    Report(campaign='0000...', question='commute', output=3, id='ffff...', version=2, ...)
     """
 
     campaign: str
@@ -61,11 +71,18 @@ class Report:
     id: str = field(default_factory=new_id)
     version: int = 2
     token: str = field(default="", repr=False)
+    labels: Told = ()
+    round: int | None = None
 
     def __post_init__(self) -> None:
-        check_pattern("campaign", self.campaign, _FINGERPRINT, "be 64 hexadecimal digits")
+        check_pattern("campaign", self.campaign, FINGERPRINT, "be 64 hexadecimal digits")
         check_text("question", self.question, 1, 64)
         _checks.whole("output", self.output, 0, 255)
         check_pattern("id", self.id, ID, "be 32 hexadecimal digits")
         _checks.whole("version", self.version, 1, 2)
         check_token("token", self.token)
+        for name, label in self.labels:
+            check_name("labels", name)
+            check_text(f"labels[{name!r}]", label, 1, 64)
+        if self.round is not None:
+            _checks.whole("round", self.round, 0, MAX_ROUNDS - 1)

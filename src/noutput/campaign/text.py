@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from noutput.errors import InvalidArgumentError
 
-__all__ = ["NEWER", "check_instant", "format_instant", "parse_instant"]
+__all__ = ["FINGERPRINT", "NEWER", "check_instant", "format_instant", "parse_instant"]
 
+FINGERPRINT = re.compile(r"[0-9a-f]{64}", re.ASCII)
 NEWER = "the document needs a newer version of noutput"
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
 _PATTERN = "%Y-%m-%dT%H:%M:%SZ"

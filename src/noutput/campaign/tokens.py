@@ -59,13 +59,14 @@ def packed_bytes(campaign: Campaign) -> int:
 def token_challenge(campaign: Campaign) -> bytes:
     """Return the challenge (RFC 9577, 2.1.1) that tokens of a campaign answer.
 
-    It names the issuer, and as its redemption context the fingerprint of the campaign: a token of
-    one campaign is none of another. It names no origin, because a campaign may move.
+    It names the issuer, and as its redemption context the root of the campaign: a token of one
+    campaign is none of another, and the same in all waves of its own. It names no origin, because
+    a campaign may move.
     """
     if campaign.admission.issuer is None:
         raise InvalidArgumentError("campaign", "be anonymous", campaign.admission.kind)
     name = campaign.admission.issuer.partition("://")[2].encode()
-    context = bytes.fromhex(campaign.fingerprint)
+    context = bytes.fromhex(campaign.root)
     return struct.pack(f">HH{len(name)}sB32sH", _TYPE, len(name), name, 32, context, 0)
 
 
@@ -125,17 +126,18 @@ def check_token(name: str, value: object) -> str:
 def report_id(campaign: Campaign, token: bytes, place: int) -> str:
     """Return the id of the report that spends a token, from the token's form for packed batches.
 
-    Where a campaign asks all questions, the token is spent once per question, by its place.
+    Where a campaign asks all questions, the token is spent once per question, by its place. The
+    wave has no part in it: a token that was spent in one wave is spent in all.
     """
     secret = token[:_NONCE_BYTES]
     spent = struct.pack("B", place if campaign.ask == "all" else 0)
-    parts = (b"noutput-token\n", bytes.fromhex(campaign.fingerprint), spent, secret)
+    parts = (b"noutput-token\n", bytes.fromhex(campaign.root), spent, secret)
     return sha256(b"".join(parts)).hexdigest()[:32]
 
 
 def issued_digest(campaign: Campaign, token: bytes) -> bytes:
     """Return what a collector keeps of a token that it issued: 16 bytes of a hash."""
-    parts = (b"noutput-issued\n", bytes.fromhex(campaign.fingerprint), token)
+    parts = (b"noutput-issued\n", bytes.fromhex(campaign.root), token)
     return sha256(b"".join(parts)).digest()[:16]
 
 

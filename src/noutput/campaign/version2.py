@@ -1,4 +1,4 @@
-"""Campaign document, version 2: questions of all kinds, each with its table."""
+"""Campaign document, version 2: questions of all kinds, each with its table, in waves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from noutput.campaign.admission import Admission
 from noutput.campaign.canonical import canonical
+from noutput.campaign.schedule import Schedule
+from noutput.campaign.segments import Segments
 from noutput.campaign.text import NEWER, format_instant, parse_instant
+from noutput.campaign.waves import MAX_WAVES, NextWave
 from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
 from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
@@ -18,14 +21,14 @@ from noutput.questions import Question, question_from_document
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
 
-__all__ = ["fingerprint", "read", "write"]
+__all__ = ["check_predecessor", "fingerprint", "read", "write"]
 
 _KEYS = (
     "format", "version", "id", "title", "text", "public", "opens", "closes", "ask", "questions",
     "waves", "tables", "segments", "schedule", "admission", "fingerprint",
 )  # fmt: skip
-_WAVE_KEYS = ("tables", "objectives")
-_ROOM: dict[str, Any] = {"segments": {}, "schedule": None}
+_EACH = ("tables", "objectives")  # one entry per question
+_EACH_LATER = (*_EACH, "bounds", "inputs", "reasons")
 _TABLES: dict[int, type[CertifiedTable | AnswerTable]] = {1: CertifiedTable, 2: AnswerTable}
 
 
@@ -60,36 +63,55 @@ def write(campaign: Campaign) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def read(found: dict[str, Any], most: int) -> dict[str, Any]:
-    """Return the arguments of `Campaign` for a parsed document with at most `most` questions."""
+def read(found: dict[str, Any], most: int) -> list[dict[str, Any]]:
+    """Return the arguments of `Campaign` for every wave of a document with `most` questions."""
     _check_keys("", found, _KEYS)
-    for key, only in _ROOM.items():
-        if type(found[key]) is not type(only) or found[key] != only:
-            raise DocumentError(key, f"be {json.dumps(only)}: {NEWER}", found[key])
     questions = _read_questions(found["questions"], most)
-    places, objectives = _read_wave(found["waves"], len(questions))
-    tables = _read_tables(found["tables"], most)
-    _check_places(places, len(tables))
-    return {
+    waves = _read_waves(found["waves"], len(questions))
+    tables = _read_tables(found["tables"], most * len(waves))
+    _check_places([wave["tables"] for wave in waves], len(tables))
+    common = {
         "id": found["id"],
         "title": found["title"],
         "text": found["text"],
         "questions": questions,
-        "tables": tuple(tables[place] for place in places),
         "opens": parse_instant("opens", found["opens"]),
         "closes": parse_instant("closes", found["closes"]),
         "public": found["public"],
         "ask": found["ask"],
-        "objectives": tuple(objectives),
         "version": 2,
         "admission": Admission.from_document(found["admission"]),
+        "segments": Segments.from_document(found["segments"]),
+        "schedule": Schedule.from_document(found["schedule"]),
     }
+    if "next" in waves[0]:
+        common["next_wave"] = NextWave.from_document(waves[0]["next"])
+    return [
+        {
+            **common,
+            "tables": tuple(tables[place] for place in wave["tables"]),
+            **{key: tuple(wave[key]) for key in _EACH_LATER if key in wave and key != "tables"},
+        }
+        for wave in waves
+    ]
+
+
+def check_predecessor(found: dict[str, Any], index: int, fingerprint: str) -> None:
+    """Refuse a wave that does not follow the one with this fingerprint."""
+    named = found["waves"][index]["predecessor"]
+    if named != fingerprint:
+        raise DocumentError(f"waves[{index}].predecessor", f"be {fingerprint}", named)
 
 
 def _content(campaign: Campaign) -> dict[str, Any]:
-    """Return all of the document but its fingerprint; tables as objects."""
-    tables = list(dict.fromkeys(campaign.tables))  # different ones, in the order of their first use
-    places = [tables.index(table) for table in campaign.tables]
+    """Return all of the document but its fingerprint; tables as objects.
+
+    Tables are different ones, in the order of their first use over all waves: so the document
+    without its last wave, and without the tables that only this one uses, is the predecessor's.
+    """
+    tables = list(dict.fromkeys(table for wave in campaign.waves for table in wave.tables))
+    places = {table: place for place, table in enumerate(tables)}
+    segments, schedule = campaign.segments, campaign.schedule
     return {
         "format": "noutput-campaign",
         "version": 2,
@@ -101,16 +123,36 @@ def _content(campaign: Campaign) -> dict[str, Any]:
         "closes": format_instant(campaign.closes),
         "ask": campaign.ask,
         "questions": [each.to_document() for each in campaign.questions],
-        "waves": [{"tables": places, "objectives": list(campaign.objectives)}],
+        "waves": [_wave(each, places) for each in campaign.waves],
         "tables": tables,
-        **_ROOM,
+        "segments": {} if segments is None else segments.to_document(),
+        "schedule": None if schedule is None else schedule.to_document(),
         "admission": campaign.admission.to_document(),
     }
 
 
-def _check_keys(path: str, found: dict[str, Any], keys: tuple[str, ...]) -> None:
+def _wave(campaign: Campaign, places: dict[CertifiedTable | AnswerTable, int]) -> dict[str, Any]:
+    own: dict[str, Any] = {
+        "tables": [places[table] for table in campaign.tables],
+        "objectives": list(campaign.objectives),
+    }
+    if campaign.predecessor is not None:
+        return own | {
+            "bounds": campaign.bounds,
+            "predecessor": campaign.predecessor.fingerprint,
+            "inputs": campaign.inputs,
+            "reasons": campaign.reasons,
+        }
+    if campaign.next_wave is not None:
+        own["next"] = campaign.next_wave.to_document()
+    return own
+
+
+def _check_keys(
+    path: str, found: dict[str, Any], keys: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> None:
     for key in found:
-        if key not in keys:
+        if key not in keys and key not in optional:
             name = f"key {(path + key)[:200]!r}"
             raise DocumentError(name, f"be absent: {NEWER}", found[key])
     for key in keys:
@@ -132,18 +174,25 @@ def _read_questions(value: object, most: int) -> tuple[Question, ...]:
     return tuple(result)
 
 
-def _read_wave(value: object, count: int) -> tuple[list[Any], list[Any]]:
-    if not isinstance(value, list) or len(value) != 1:
-        raise DocumentError("waves", f"be a list of one entry: with more, {NEWER}", value)
-    (wave,) = value
-    if not isinstance(wave, dict):
-        raise DocumentError("waves[0]", "be a JSON object", wave)
-    _check_keys("waves[0].", wave, _WAVE_KEYS)
-    for key in _WAVE_KEYS:
-        if not isinstance(wave[key], list) or len(wave[key]) != count:
-            rule = f"be a list of {count} entries, one per question"
-            raise DocumentError(f"waves[0].{key}", rule, wave[key])
-    return wave["tables"], wave["objectives"]
+def _read_waves(value: object, count: int) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_WAVES:
+        rule = f"be a list of 1 to {MAX_WAVES} entries: with more, {NEWER}"
+        raise DocumentError("waves", rule, value)
+    for index, wave in enumerate(value):
+        path = f"waves[{index}]"
+        if not isinstance(wave, dict):
+            raise DocumentError(path, "be a JSON object", wave)
+        each = _EACH_LATER if index else _EACH
+        others = ("predecessor",) if index else ()
+        _check_keys(f"{path}.", wave, (*each, *others), () if index else ("next",))
+        for key in each:
+            if not isinstance(wave[key], list) or len(wave[key]) != count:
+                rule = f"be a list of {count} entries, one per question"
+                raise DocumentError(f"{path}.{key}", rule, wave[key])
+    if len(value) > 1 and "next" not in value[0]:
+        rule = "be a list of one entry, where the campaign is not adaptive"
+        raise DocumentError("waves", rule, len(value))
+    return value
 
 
 def _read_tables(value: object, most: int) -> list[CertifiedTable | AnswerTable]:
@@ -166,16 +215,17 @@ def _read_tables(value: object, most: int) -> list[CertifiedTable | AnswerTable]
     return result
 
 
-def _check_places(places: list[Any], count: int) -> None:
+def _check_places(waves: list[list[Any]], count: int) -> None:
     """Refuse places that are none, and tables in another order than that of their first use."""
     used = 0
-    for index, place in enumerate(places):
-        if type(place) is not int or not 0 <= place < count:
-            rule = f"be a place in the list of {count} tables"
-            raise DocumentError(f"waves[0].tables[{index}]", rule, place)
-        if place > used:
-            rule = f"be at most {used}: tables are in the order of their first use"
-            raise DocumentError(f"waves[0].tables[{index}]", rule, place)
-        used = max(used, place + 1)
+    for wave, places in enumerate(waves):
+        for index, place in enumerate(places):
+            name = f"waves[{wave}].tables[{index}]"
+            if type(place) is not int or not 0 <= place < count:
+                raise DocumentError(name, f"be a place in the list of {count} tables", place)
+            if place > used:
+                rule = f"be at most {used}: tables are in the order of their first use"
+                raise DocumentError(name, rule, place)
+            used = max(used, place + 1)
     if used < count:
         raise DocumentError("tables", "be used by a question each", f"{count - used} unused")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noutput.campaign import batch
 from noutput.campaign.batch import MAX_BATCH, check_count
@@ -24,25 +24,50 @@ __all__ = [
     "PACKED_TYPE",
     "PROBLEM_TYPE",
     "REPORT_TYPE",
+    "Entry",
     "check_count",
     "check_member",
+    "check_round",
     "check_spent",
     "decode_batch",
     "decode_entries",
+    "decode_entry",
     "decode_report",
     "encode_batch",
     "encode_report",
     "most_reports",
+    "report_of",
 ]
 
 REPORT_TYPE = "application/vnd.noutput.report+json"
 BATCH_TYPE = "application/vnd.noutput.batch+json"
 PACKED_TYPE = "application/vnd.noutput.batch"
 PROBLEM_TYPE = "application/problem+json"
-MAX_REPORT_BYTES = 1024
+MAX_REPORT_BYTES = 2048
 MAX_BATCH_BYTES = 1 << 21
 _NOUN = {1: "attribute", 2: "question"}  # what a report is about, by version
 _ROOM = ("wave", "labels", "round", "token")  # of campaigns that declare them
+
+
+class Entry(NamedTuple):
+    """What a collector counts of a report.
+
+    Parameters
+    ----------
+    question : str
+    output : int
+    id : str
+    token : bytes
+        In its form for packed batches; empty where there is none.
+    stratum : int
+        Of the labels and the round, as `Campaign.stratum` numbers it.
+    """
+
+    question: str
+    output: int
+    id: str
+    token: bytes
+    stratum: int
 
 
 def encode_report(report: Report) -> bytes:
@@ -64,13 +89,16 @@ def decode_report(data: bytes, campaign: Campaign) -> Report:
     WireError
         If it is not a report, or not one of this campaign; its `problem` says which.
     """
+    return report_of(campaign, decode_entry(data, campaign))
+
+
+def decode_entry(data: bytes, campaign: Campaign) -> Entry:
+    """Read what a collector counts of one report."""
     _check_size(data, MAX_REPORT_BYTES)
     found = batch.parse(data)
     keys = _entry_keys(campaign)
     _check_head(found, {"version", "campaign", *keys}, campaign)
-    question, output, identity, _ = _read_entry("", found, campaign)
-    token = found.get("token", "")
-    return Report(campaign.fingerprint, question, output, identity, campaign.version, token)
+    return _read_entry("", found, campaign)
 
 
 def encode_batch(reports: Iterable[Report]) -> bytes:
@@ -88,16 +116,23 @@ def encode_batch(reports: Iterable[Report]) -> bytes:
 
 def decode_batch(data: bytes, campaign: Campaign) -> list[Report]:
     """Read a batch of a campaign: all of it or, with a `WireError`, nothing."""
-    fingerprint, version = campaign.fingerprint, campaign.version
-    result = []
-    for question, output, identity, token in decode_entries(data, campaign):
-        text = write_token(campaign, token) if token else ""
-        result.append(Report(fingerprint, question, output, identity, version, text))
-    return result
+    return [report_of(campaign, entry) for entry in decode_entries(data, campaign)]
 
 
-def decode_entries(data: bytes, campaign: Campaign) -> Iterator[tuple[str, int, str, bytes]]:
-    """Read question, output, id and token of every report of a batch, one after the other."""
+def report_of(campaign: Campaign, entry: Entry) -> Report:
+    """Return the report that an entry was read from."""
+    question, output, identity, token, stratum = entry
+    text = write_token(campaign, token) if token else ""
+    parts = (campaign.fingerprint, question, output, identity, campaign.version, text)
+    if campaign.segments is None and campaign.schedule is None:
+        return Report(*parts)
+    number, combination = divmod(stratum, campaign.n_combinations)
+    labels = () if campaign.segments is None else campaign.segments.labels(combination)
+    return Report(*parts, labels, None if campaign.schedule is None else number)
+
+
+def decode_entries(data: bytes, campaign: Campaign) -> Iterator[Entry]:
+    """Read the reports of a batch, one after the other."""
     _check_size(data, MAX_BATCH_BYTES)
     found = batch.split(data)
     _check_head(found.head, {"version", "campaign", "reports"}, campaign)
@@ -109,11 +144,11 @@ def decode_entries(data: bytes, campaign: Campaign) -> Iterator[tuple[str, int, 
     for index, entry in enumerate(found.entries()):
         name = f"reports[{index}]"
         _check_keys(name, entry, keys)
-        question, output, identity, token = _read_entry(f"{name}.", entry, campaign)
-        if identity in seen:
-            raise WireError("repeated-id", f"{name}.id", "differ from all before", identity)
-        seen.add(identity)
-        yield question, output, identity, token
+        result = _read_entry(f"{name}.", entry, campaign)
+        if result.id in seen:
+            raise WireError("repeated-id", f"{name}.id", "differ from all before", result.id)
+        seen.add(result.id)
+        yield result
 
 
 def most_reports(campaign: Campaign) -> int:
@@ -141,18 +176,42 @@ def check_member(name: str, question: int | str, output: int, campaign: Campaign
         raise WireError("unknown-output", f"{name}output", rule, output)
 
 
+def check_round(name: str, number: int, campaign: Campaign) -> None:
+    """Refuse a round that the campaign's schedule does not have."""
+    if not 0 <= number < campaign.n_rounds:
+        rule = f"be a whole number from 0 to {campaign.n_rounds - 1}"
+        raise WireError("unknown-round", f"{name}round", rule, number)
+
+
 def _entry(report: Report) -> dict[str, Any]:
-    entry = {_NOUN[report.version]: report.question, "output": report.output, "id": report.id}
-    return {**entry, "token": report.token} if report.token else entry
+    entry: dict[str, Any] = {
+        _NOUN[report.version]: report.question,
+        "output": report.output,
+        "id": report.id,
+    }
+    if report.token:
+        entry["token"] = report.token
+    if report.labels:
+        entry["labels"] = dict(report.labels)
+    if report.round is not None:
+        entry["round"] = report.round
+    return entry
 
 
 def _entry_keys(campaign: Campaign) -> set[str]:
+    """Return the keys of a report; where there are segments, it may have `labels` as well."""
     keys = {_NOUN[campaign.version], "output", "id"}
-    return {*keys, "token"} if campaign.admission.needs_token else keys
+    if campaign.admission.needs_token:
+        keys.add("token")
+    if campaign.schedule is not None:
+        keys.add("round")
+    if campaign.segments is not None:
+        keys.add("labels")
+    return keys
 
 
 def _dump(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, separators=(",", ":")).encode()
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _check_size(data: bytes, most: int) -> None:
@@ -172,7 +231,7 @@ def _check_head(found: dict[str, Any], keys: set[str], campaign: Campaign) -> No
 
 
 def _check_keys(name: str, found: dict[str, Any], keys: set[str]) -> None:
-    if found.keys() == keys:
+    if found.keys() == keys or ("labels" in keys and found.keys() == keys - {"labels"}):
         return
     for key in _ROOM:
         if key in found and key not in keys:
@@ -181,9 +240,7 @@ def _check_keys(name: str, found: dict[str, Any], keys: set[str]) -> None:
     raise WireError("malformed-body", name, f"have the keys {sorted(keys)}", sorted(found))
 
 
-def _read_entry(
-    name: str, entry: dict[str, Any], campaign: Campaign
-) -> tuple[str, int, str, bytes]:
+def _read_entry(name: str, entry: dict[str, Any], campaign: Campaign) -> Entry:
     noun = _NOUN[campaign.version]
     question, output, identity = entry[noun], entry["output"], entry["id"]
     if not isinstance(question, str):
@@ -194,8 +251,28 @@ def _read_entry(
     if not isinstance(identity, str) or not ID.fullmatch(identity):
         rule = "be 32 hexadecimal digits"
         raise WireError("malformed-body", f"{name}id", rule, identity)
+    stratum = _read_stratum(name, entry, campaign)
     if "token" not in entry:
-        return question, output, identity, b""
+        return Entry(question, output, identity, b"", stratum)
     token = read_token(campaign, entry["token"], f"{name}token")
     check_spent(name, campaign.question_indexes[question], identity, token, campaign)
-    return question, output, identity, token
+    return Entry(question, output, identity, token, stratum)
+
+
+def _read_stratum(name: str, entry: dict[str, Any], campaign: Campaign) -> int:
+    """Return the number of the stratum of a report whose keys are those of its campaign."""
+    number = entry.get("round", 0)
+    if type(number) is not int:
+        raise WireError("malformed-body", f"{name}round", "be a whole number", number)
+    check_round(name, number, campaign)
+    if "labels" not in entry or campaign.segments is None:
+        return number * campaign.n_combinations
+    labels = entry["labels"]
+    if not isinstance(labels, dict) or not labels:
+        rule = "be an object with a label of a segment, and absent where nothing is told"
+        raise WireError("malformed-body", f"{name}labels", rule, labels)
+    try:
+        combination = campaign.segments.combination(labels)
+    except InvalidArgumentError as error:
+        raise WireError("unknown-label", name + error.name, error.rule, error.found) from None
+    return number * campaign.n_combinations + combination
