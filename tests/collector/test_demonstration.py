@@ -1,18 +1,27 @@
 from __future__ import annotations
 
+import json
 import math
+import re
+import urllib.request
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from click.testing import CliRunner
 
 from noutput.campaign.campaign import Table
 from noutput.campaign.text import parse_instant
+from noutput.cli.simulate import command as simulate
 from noutput.collector.clock import system_clock
 from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
+from noutput.collector.panel import PLAYED
+from noutput.collector.simulation import open_rounds, simulate_people
 from noutput.questions import Answers
 from tests.campaign.examples import answer_table
+from tests.collector.conftest import make_campaign
+from tests.collector.labeled import OPENS, scheduled_campaign
 from tests.tables import window_table
 
 
@@ -53,3 +62,64 @@ def test_people_arrive_over_time(tmp_path: Path, rng: np.random.Generator) -> No
 def test_two_people_arrive(tmp_path: Path, rng: np.random.Generator) -> None:
     with demonstrate(tmp_path, tables(), behind=1.0) as shown:
         assert list(shown.arrive(commuters(2, rng))) == [2]
+
+
+def test_people_report_in_the_rounds_of_the_past(tmp_path: Path, rng: np.random.Generator) -> None:
+    with demonstrate(tmp_path, tables(), behind=60.0) as shown:
+        everybody = shown.play(8_000, rng)
+        assert shown.clock.seconds_behind == 60.0
+        assert sorted(set(everybody.rounds)) == list(range(PLAYED))
+        assert shown.follow(300, rng) == 300
+        shown.collector.note()
+        with urllib.request.urlopen(f"{shown.panel_page}/trend") as answer:  # noqa: S310 (http)
+            rounds = json.load(answer)["rounds"]
+        compared = shown.compared()
+    assert [row["round"] for row in rounds] == list(range(PLAYED + 1))
+    assert all(row["reports"] >= 250 and row["trend"] for row in rounds[:PLAYED])
+    groups = {row["group"]: row["reports"] for row in compared["groups"]}
+    assert groups["ios"] > 4_000
+    (ios, *_) = compared["statistics"][0]["estimates"]
+    seconds = np.asarray(everybody.values["seconds"], float)
+    mine = [each["platform"] == "ios" for each in everybody.labels]
+    assert abs(ios["value"] - seconds[mine].mean()) < 6.0 * ios["standard_error"]
+
+
+def test_simulated_people_answer_in_rounds_with_labels(tmp_path: Path) -> None:
+    with demonstrate(tmp_path, tables()) as shown:
+        done = CliRunner().invoke(
+            simulate, [shown.panel_page, "--people", "600", "--spread", "0.4"]
+        )
+        assert done.exit_code == 0, done.output
+        assert "600 reports were counted" in done.output
+        truth = dict(re.findall(r"True mean of seconds(?:, (.*?))?: ([\d.]+) s", done.output))
+        assert list(truth) == ["", "platform ios", "platform android", "round 15", "round 16"]
+        assert float(truth["platform android"]) - float(truth["platform ios"]) > 1.5
+        entry = shown._entry(shown.panel)
+        totals = entry.layout.by_round(shown.collector.store.counts(entry.key))
+        assert {number: sum(counts.values()) for number, counts in totals.items()} == {
+            15: 300, 16: 300,
+        }  # fmt: skip
+
+
+def test_answers_change_over_rounds() -> None:
+    campaign = scheduled_campaign()
+    people = simulate_people(
+        campaign, 2_000, "normal", np.random.default_rng(1), range(14), change=0.5
+    )
+    minutes = np.asarray(people.values["minutes"], float)
+    first, last = (minutes[np.asarray(people.rounds) == number].mean() for number in (0, 13))
+    assert 60.0 < last - first < 100.0
+    assert people.part(0, 3).rounds == (0, 0, 0)
+    alike = simulate_people(campaign, 2_000, "normal", np.random.default_rng(1))
+    assert alike.rounds == ()
+
+
+def test_rounds_that_are_counted_now() -> None:
+    campaign = scheduled_campaign()
+    assert list(open_rounds(campaign, OPENS - timedelta(seconds=1))) == []
+    assert list(open_rounds(campaign, OPENS)) == [0]
+    assert list(open_rounds(campaign, OPENS + timedelta(days=1))) == [0, 1]
+    assert list(open_rounds(campaign, OPENS + timedelta(days=2))) == [1, 2]
+    assert list(open_rounds(campaign, OPENS + timedelta(days=14, hours=1))) == [13]
+    assert list(open_rounds(campaign, OPENS + timedelta(days=16))) == []
+    assert list(open_rounds(make_campaign(), OPENS)) == []

@@ -106,10 +106,10 @@ def test_other_questions_and_campaigns_have_a_history(
     services.directory.all()
     publish = history.Recorder._publish
 
-    def fail(self: history.Recorder, entry: KnownCampaign) -> None:
+    def fail(self: history.Recorder, entry: KnownCampaign, final: int) -> None:
         if entry.key == keys[0]:
             raise ZeroDivisionError
-        publish(self, entry)
+        publish(self, entry, final)
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
         patch.setattr(history.Recorder, "_publish", fail)

@@ -9,10 +9,12 @@ import pytest
 from noutput.campaign import Campaign, CertifiedTable, Number, draw_report
 from noutput.collector import estimates as module
 from noutput.collector.cells import CellLayout
+from noutput.collector.computed import rest_seconds
 from noutput.collector.http.models import EstimatesModel, NumberEstimate
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Published
+from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import distribution, goodness
 from noutput.estimate.answers import estimate as answers
@@ -209,10 +211,11 @@ def test_the_test_for_forgery_is_made_once_for_all_bins_and_pages(
     size = CellLayout(campaign).size
     counts = dict(enumerate(rng.integers(50, 100, size).tolist()))
     for bins, place in ((4, None), (8, None), (8, 0), (64, 1), (64, 2)):
-        module._compute(entry, Published(counts), bins, place, "", campaign.opens)
+        asked = (bins, place, "", Selection())
+        module._compute(entry, Published(counts), *asked, campaign.opens)
     assert len(tested) == len(campaign.questions)
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.01, 1.0), (2.0, 20.0), (3.5, 30.0), (900.0, 30.0)])
 def test_an_answer_is_used_for_half_a_minute_at_most(took: float, rest: float) -> None:
-    assert module._rest(took) == rest
+    assert rest_seconds(took) == rest

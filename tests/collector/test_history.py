@@ -13,12 +13,15 @@ from sqlalchemy import delete, update
 
 from noutput.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector.cells import CellLayout
 from noutput.collector.ingest import history
+from noutput.collector.publishing import Publishing
 from noutput.collector.services import Services
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store, schema
 from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
+from tests.collector.labeled import OPENS, scheduled_campaign
 from tests.collector.service import Clock
 from tests.collector.versions import set_back, tables
 
@@ -133,6 +136,44 @@ def test_two_processes_at_the_same_moment(
     found = first.history(key)
     assert [(each.question, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
     assert {each.last for each in first.published(key).releases} == {105}
+    first.close()
+    second.close()
+
+
+def test_the_end_of_a_round_is_published_where_another_publishes_meanwhile(
+    database: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other's clock is behind: it publishes a step of the next round, and not the end."""
+    first, second = open_store(database), open_store(database)
+    late = Clock(OPENS + timedelta(days=2, minutes=1))
+    one, two = (Services(each, late, steps=Steps(50, 1.0)) for each in (first, second))
+    two.recorder._clock = Clock(OPENS + timedelta(days=1, hours=1))
+    campaign = scheduled_campaign()
+    values = (campaign.id, campaign.fingerprint, campaign.to_json())
+    row, _ = first.create(*values, format_instant(OPENS))
+    for services in (one, two):
+        services.directory.take(row)
+
+    def count(number: int, reports: int) -> None:
+        cells = np.full(reports, CellLayout(campaign).first_cell(number), "<i4")
+        first.add([Submission(row.key, rng.bytes(16 * reports), cells.tobytes())])
+
+    count(0, 60)
+    two.recorder.look()
+    count(0, 50)
+    kind: Any = type(first)
+    write = kind._write
+
+    def slow(store: Any) -> Any:
+        monkeypatch.undo()
+        count(1, 70)
+        two.recorder.look()
+        return write(store)
+
+    monkeypatch.setattr(kind, "_write", slow)
+    one.recorder.look()
+    one.recorder.look()
+    assert [each.reports for each in first.published(row.key).releases] == [110, 70]
     first.close()
     second.close()
 
@@ -263,7 +304,8 @@ def test_a_campaign_that_is_deleted_meanwhile(
             services.recorder.look()
         assert store.published(key) == Published({}, [])
         assert store.delete(campaign.id)
-        assert store.release(key, [range(5)], Steps(1, 0.0), "", lambda *_: None) == []
+        publishing = Publishing(CellLayout(campaign), Steps(1, 0.0))
+        assert store.release(key, publishing, "", lambda *_: None) == []
 
 
 def test_a_document_that_is_no_longer_read_does_not_stop_an_upgrade(

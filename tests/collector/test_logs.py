@@ -18,23 +18,24 @@ from sqlalchemy import Connection, insert
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.wire import REPORT_TYPE, encode_report
-from noutput.collector.logs import LogFormatter, start_logging
+from noutput.collector.logs import LogFormatter, event, start_logging
 from noutput.collector.server import Options, running
 from noutput.collector.store.schema import tokens
 from noutput.errors import InvalidArgumentError
+from tests.docs.blocks import ROOT
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (WARNING|ERROR) [a-z.]+: \S.*")
 TOKEN = "noutput_0123456789ab_" + "s" * 43
 
 
 @pytest.fixture
-def log() -> Iterator[io.StringIO]:
+def log(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     root, own = logging.getLogger(), logging.getLogger("noutput")
     before = root.handlers[:], root.level, own.level
     stream = io.StringIO()
     # pytest has its own handlers at the root, which must outlive the test
     root.handlers = []
-    start_logging("text", stream)
+    start_logging(getattr(request, "param", "text"), stream)
     yield stream
     root.handlers, root.level, own.level = before[0], before[1], before[2]
 
@@ -74,20 +75,42 @@ def test_json_lines() -> None:
     text = LogFormatter("json").format(record)
     assert "\n" not in text
     found = json.loads(text)
-    assert list(found) == ["time", "level", "logger", "message", "traceback"]
+    assert list(found) == ["time", "level", "event", "fields", "logger", "message", "traceback"]
     assert found["message"] == "it failed"
     assert found["traceback"].endswith("ValueError: two\nlines")
     with pytest.raises(InvalidArgumentError, match="log_format must be one of"):
         Options("x.db", log_format="xml")
 
 
+def test_events_have_names_and_fields() -> None:
+    record = logging.LogRecord("noutput.collector", logging.WARNING, "", 1, "alarm", (), None)
+    vars(record).update(event("alarm", kind="shape", campaign=f"x\n{TOKEN}"))
+    found = json.loads(LogFormatter("json").format(record))
+    assert found["event"] == "alarm"
+    assert found["fields"] == {"kind": "shape", "campaign": "x\nnoutput_0123456789ab_..."}
+    assert "shape" not in LogFormatter("text").format(record)
+    plain = logging.LogRecord("uvicorn.error", logging.WARNING, "", 1, "alarm", (), None)
+    found = json.loads(LogFormatter("json").format(plain))
+    assert (found["event"], found["fields"]) == ("uvicorn.error", {})
+
+
+def test_the_page_lists_every_event() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "src/noutput/collector").rglob("*.py"))
+    page = (ROOT / "docs" / "collector.md").read_text(encoding="utf-8")
+    table = page.partition("| event | fields |")[2].partition("\n\n")[0]
+    names = [name for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")]
+    used = set(re.findall(r'extra=event\(\s*"([a-z-]+)"', code))
+    assert used == {name.strip(" `") for name in names}
+
+
+@pytest.mark.parametrize("log", ["text", "json"], indirect=True)
 def test_a_running_collector_logs_nothing_private(
     log: io.StringIO, tmp_path: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = tmp_path / "commute.json"
     document.write_text(campaign.to_json())
     options = Options(str(tmp_path / "reports.db"), port=0, campaigns=(document,))
-    report = draw_report(campaign, {"minutes": 41.5, "rides": 2.0, "cost": 12.5})
+    report = draw_report(campaign, {"minutes": 41.578125, "rides": 2.0, "cost": 12.5})
     headers = {"Content-Type": REPORT_TYPE, "User-Agent": "private-agent"}
     with running(options) as collector:
         headers["Authorization"] = f"Bearer {collector.admin_token}"
@@ -107,11 +130,16 @@ def test_a_running_collector_logs_nothing_private(
     text = log.getvalue()
     records = [line for line in text.splitlines() if not line.startswith("    ")]
     assert len(records) >= 3
-    for line in records:
-        assert LINE.fullmatch(line), line
-    assert "uvicorn.error: Invalid HTTP request received." in text
-    assert "ERROR noutput.collector: the commit failed" in text
-    for hidden in (secret, report.id, str(bytes.fromhex(report.id)), "41.5", "private-agent",
+    if text.startswith("{"):
+        lines = [json.loads(line) for line in text.splitlines()]
+        events = {(each["level"], each["event"]) for each in lines}
+        assert {("WARNING", "uvicorn.error"), ("ERROR", "commit-failed")} <= events
+    else:
+        for line in records:
+            assert LINE.fullmatch(line), line
+        assert "uvicorn.error: Invalid HTTP request received." in text
+        assert "ERROR noutput.collector: the commit failed" in text
+    for hidden in (secret, report.id, str(bytes.fromhex(report.id)), "41.578125", "private-agent",
                    "private-label", "127.0.0.1"):  # fmt: skip
         assert hidden not in text, hidden
 

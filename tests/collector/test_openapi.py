@@ -33,8 +33,10 @@ ROUTES = {
     ("DELETE", "/campaigns/{id}"), ("POST", "/campaigns/{id}/close"),
     ("POST", "/campaigns/{id}/tokens"),
     ("POST", "/campaigns/{id}/reports"), ("GET", "/campaigns/{id}/estimates"),
-    ("GET", "/health"), ("GET", "/health/live"), ("GET", "/health/ready"), ("GET", "/metrics"),
-    ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/{id}"),
+    ("GET", "/campaigns/{id}/waves/{fingerprint}"), ("GET", "/campaigns/{id}/segments"),
+    ("GET", "/campaigns/{id}/trend"),
+    ("GET", "/health"), ("GET", "/health/live"), ("GET", "/health/ready"), ("GET", "/log"),
+    ("GET", "/metrics"), ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/{id}"),
 }  # fmt: skip
 EXAMPLES = 25
 

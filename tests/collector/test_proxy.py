@@ -75,6 +75,7 @@ def test_the_cookie_is_secure_where_a_trusted_proxy_speaks_https(behind: Running
     assert "; Secure" not in sign_in(behind, **client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--trusted-proxy", "192.0.2.0/24")])
 def test_nobody_else_chooses_an_address_or_a_scheme(
     tmp_path: Path, campaign: Campaign, options: tuple[str, ...]

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from noutput.campaign import Campaign, Number, Report, YesNo
 from noutput.campaign.packed import encode_packed
+from noutput.campaign.segments import Segments
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.http.models import EstimatesModel
@@ -22,6 +24,8 @@ from noutput.collector.store import open_store
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import HTML, read_token
+from tests.collector.labeled import OPENS, PLATFORMS, scheduled_campaign
+from tests.collector.labeled import reports as reports_of
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
 from tests.tables import window_table
@@ -35,10 +39,13 @@ READERS = {
     "GET /campaigns/{id}/estimates.csv", "GET /campaigns/{id}/distribution.svg",
     "GET /health", "GET /health/live", "GET /health/ready", "GET /openapi.json", "GET /sign-in",
     "GET /static/{name:path}",
+    "GET /campaigns/{id}/waves/{fingerprint}", "GET /campaigns/{id}/segments",
+    "GET /campaigns/{id}/trend",
 }  # fmt: skip
 OPERATOR = {
-    "GET /metrics", "GET /tokens", "POST /tokens", "DELETE /tokens/{id}", "POST /campaigns",
-    "POST /campaigns/{id}/close", "DELETE /campaigns/{id}", "POST /campaigns/{id}/tokens",
+    "GET /log", "GET /metrics", "GET /tokens", "POST /tokens", "DELETE /tokens/{id}",
+    "POST /campaigns", "POST /campaigns/{id}/close", "DELETE /campaigns/{id}",
+    "POST /campaigns/{id}/tokens",
 }  # fmt: skip
 OWN = {"POST /campaigns/{id}/reports", "POST /sign-in", "POST /sign-out"}  # about the caller alone
 
@@ -80,6 +87,14 @@ def addresses_of(campaign: Campaign) -> Iterator[Address]:
     for query in ("", "?bins=16", "?level=0.5"):
         yield f"GET {one}/estimates", f"{page}/estimates{query}", {}
     yield f"GET {one}/estimates.csv", f"{page}/estimates.csv", {}
+    yield f"GET {one}/waves/{{fingerprint}}", f"{page}/waves/{campaign.fingerprint}", {}
+    if campaign.segments is not None and campaign.schedule is not None:
+        for query in ("segment=platform:ios", "segment=platform:web", "rounds=0"):
+            yield f"GET {one}/estimates", f"{page}/estimates?{query}", {}
+        for query in ("", "?by=plan&by=platform", "?format=csv", "?rounds=0"):
+            yield f"GET {one}/segments", f"{page}/segments{query}", {}
+        for query in ("", "?format=csv", "?segment=platform:web"):
+            yield f"GET {one}/trend", f"{page}/trend{query}", {}
 
 
 Walk = dict[tuple[str, str], tuple[int, list[tuple[str, str]], bytes]]
@@ -112,6 +127,7 @@ def _campaign(name: str, *, public: bool) -> Campaign:
     )
 
 
+LABELED = scheduled_campaign(public=True, segments=Segments(PLATFORMS, 100))  # type: ignore[arg-type]
 CAMPAIGNS = (_campaign("commute", public=True), _campaign("inside", public=False))
 
 
@@ -144,7 +160,7 @@ def collectors(tmp_path: Path) -> Iterator[list[Service]]:
 def test_every_route_is_on_one_side(service: Service) -> None:
     found = sorted(routes(service.app._app.routes))  # type: ignore[attr-defined]  # an ASGI app
     assert found == sorted(READERS | OPERATOR | OWN)
-    assert {route for route, _, _ in addresses(CAMPAIGNS)} == READERS
+    assert {route for route, _, _ in addresses((*CAMPAIGNS, LABELED))} == READERS
     service.create(CAMPAIGNS[0])
     for route in OPERATOR:
         method, path = route.split(" ")
@@ -152,6 +168,7 @@ def test_every_route_is_on_one_side(service: Service) -> None:
         assert problem(answer) == (401, "token-required")
 
 
+@pytest.mark.slow
 def test_nothing_that_is_published_changes_between_two_steps(
     collectors: list[Service], moment: list[float]
 ) -> None:
@@ -276,3 +293,56 @@ def test_the_last_reports_are_missing_where_they_would_hide_nobody(
     text = mirrored.call("GET", "/campaigns/commute", headers=HTML).text
     assert 'id="reports">300<' in text
     assert missing in text
+
+
+def test_nothing_about_labels_with_too_few_reports_shows(
+    tmp_path: Path, moment: list[float], rng: np.random.Generator
+) -> None:
+    """Two collectors, in which the hidden reports have other labels: readers see the same."""
+    shown = [
+        reports_of(LABELED, 150, rng, {"platform": "ios"}, number) for number in (0, 1, 2)
+    ]  # fmt: skip
+    hidden = [reports_of(LABELED, 60, rng, {"platform": "web"}, number) for number in (0, 1, 2)]
+    more = [reports_of(LABELED, 60, rng, {"plan": "paid"}, number) for number in (0, 1)]
+    few = reports_of(LABELED, 90, rng, {"plan": "free"}, 2)
+    swapped = {
+        (("platform", "web"),): (("platform", "android"),),
+        (("plan", "paid"),): (("platform", "web"), ("plan", "free")),
+    }
+    walks = []
+    for name in ("one.db", "two.db"):
+        store = open_store(str(tmp_path / name))
+        with start_service(store, steps=STEPS) as service:
+            service.create(LABELED)
+            service.clock.now = OPENS + timedelta(days=1, hours=23)
+            for part in (*shown[:2], *hidden[:2], *more):
+                service.batch(LABELED, [_swapped(each, swapped, name) for each in part])
+            service.clock.now = OPENS + timedelta(days=3)
+            for part in (shown[2], hidden[2]):
+                service.batch(LABELED, [_swapped(each, swapped, name) for each in part])
+            walks.append(seen(service))
+            if name == "two.db":  # 99 are too few for a step of the rest
+                service.batch(LABELED, few[:39])
+                moment[0] += 3_600.0
+                assert seen(service) == walks[-1]
+                service.batch(LABELED, few[39:])
+                moment[0] += 3_600.0
+                assert seen(service) != walks[-1]
+        store.close()
+    assert walks[0] == walks[1]
+    assert {status for status, _ in walks[0].values()} == {200}
+
+
+def seen(service: Service) -> dict[str, tuple[int, bytes]]:
+    """Return what anybody sees of a campaign with labels, and one of its pages."""
+    found = {}
+    for _, path, headers in addresses_of(LABELED):
+        if "bins" not in path and "level" not in path and "target" not in path:
+            answer = service.call("GET", path, headers=headers)
+            found[path] = answer.status_code, answer.content
+    return found
+
+
+def _swapped(report: Report, labels: dict[Any, Any], name: str) -> Report:
+    changed = labels.get(report.labels, report.labels) if name == "two.db" else report.labels
+    return replace(report, labels=changed)

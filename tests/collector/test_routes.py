@@ -253,7 +253,8 @@ def test_metrics_count_and_name_nobody(service: Service, campaign: Campaign) -> 
     assert "noutput_reports_repeated_total 1\n" in text
     assert 'noutput_requests_refused_total{problem="unsupported-media-type"} 1\n' in text
     assert "noutput_commit_seconds_count 2\n" in text
-    for hidden in ("commute", secret.id, "127.0.0.1"):
+    assert 'noutput_campaign_reports_total{campaign="commute"} 1\n' in text
+    for hidden in (secret.id, "127.0.0.1"):
         assert hidden not in text
 
 

@@ -167,6 +167,7 @@ def test_pipelined_and_kept_connections_work(port: int, campaign: Campaign) -> N
     assert answer.count(b"HTTP/1.1 200") == 2
 
 
+@pytest.mark.slow
 def test_noutput_serve_logs_nobody(tmp_path: Path, campaign: Campaign,
                                    capfd: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     document = tmp_path / "commute.json"

@@ -208,9 +208,9 @@ def test_nothing_but_counts_and_ids_is_kept(tmp_path: Path, campaign: Campaign) 
         assert connection.execute("SELECT * FROM id_runs").fetchall() == []
     connection.close()
     assert tables == {
-        "noutput_schema", "campaigns", "counts", "high_water", "history", "id_filters", "id_pieces",
-        "id_pools", "id_runs", "id_segments", "issued_tokens", "releases", "seals", "tokens",
-        "sqlite_sequence",
+        "admin_log", "noutput_schema", "campaigns", "counts", "high_water", "history", "id_filters",
+        "id_pieces", "id_pools", "id_runs", "id_segments", "issued_tokens", "releases", "seals",
+        "sqlite_sequence", "tokens",
     }  # fmt: skip
     assert pool == (key, 2, b"a" * 16 + b"b" * 16 + bytes(16 * 1022))
 

@@ -6,14 +6,18 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
+import numpy as np
 import pytest
 
 from noutput.campaign import Admission, Campaign, draw_report
 from noutput.campaign.packed import encode_packed
+from noutput.campaign.segments import Segments
 from noutput.campaign.tokens import new_token
 from noutput.campaign.wire import (
     BATCH_TYPE,
@@ -30,6 +34,7 @@ from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.store import open_store
 from tests.collector.conftest import make_campaign
+from tests.collector.labeled import OPENS, reports, scheduled_campaign
 from tests.collector.service import Service, problem, start_service
 
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
@@ -161,13 +166,14 @@ def read_slowly(limits: Limits) -> ProblemError:
     return caught.value
 
 
-REFUSED: dict[str, Callable[[Service, Campaign], httpx.Response]] = {
+Refused: TypeAlias = Callable[[Service, Campaign], httpx.Response]
+REFUSED: dict[str, Refused] = {
     "malformed-body": lambda service, _: service.send(b"{", REPORT_TYPE),
     "unknown-campaign": lambda service, _: service.send(b"{}", REPORT_TYPE, "nothing"),
     "wrong-fingerprint": lambda service, campaign: service.send(
         changed(campaign, campaign="0" * 64), REPORT_TYPE
     ),
-    "body-too-large": lambda service, _: service.send(b" " * 1025, REPORT_TYPE),
+    "body-too-large": lambda service, _: service.send(b" " * 2049, REPORT_TYPE),
     "unsupported-media-type": lambda service, _: service.send(b"{}", "application/json"),
     "unknown-question": lambda service, campaign: service.send(
         changed(campaign, question="nothing"), REPORT_TYPE
@@ -224,6 +230,20 @@ def crowd(service: Service, _: Campaign) -> httpx.Response:
     return service.send(encode_report(draw_report(small, VALUES)), REPORT_TYPE, small.id)
 
 
+def in_round(number: int, labels: tuple[tuple[str, str], ...] = ()) -> Refused:
+    """Return what is sent on the third day: a report of some round, with some labels."""
+
+    def send(service: Service, _: Campaign) -> httpx.Response:
+        daily = scheduled_campaign(name="daily", segments=Segments((("plan", ("free", "paid")),)))
+        service.create(daily)
+        service.clock.now = OPENS + timedelta(days=2)
+        (report,) = reports(daily, 1, np.random.default_rng(1), number=2)
+        sent = replace(report, labels=labels, round=number)
+        return service.send(encode_report(sent), REPORT_TYPE, daily.id)
+
+    return send
+
+
 def documented() -> dict[str, tuple[int, bool]]:
     """Return status and "send again" of every refusal of the page."""
     rows = re.findall(
@@ -237,7 +257,8 @@ def documented() -> dict[str, tuple[int, bool]]:
 ALL_REFUSED = {
     **REFUSED, "campaign-not-open": close, "unavailable": overflow, "too-many-requests": hurry,
     "unknown-attribute": unknown_attribute, "too-many-reports": flood, "campaign-limit": crowd,
-    "invalid-token": invalid_token,
+    "invalid-token": invalid_token, "unknown-label": in_round(2, (("plan", "gold"),)),
+    "unknown-round": in_round(14), "round-not-begun": in_round(3), "round-over": in_round(0),
 }  # fmt: skip
 
 

@@ -22,12 +22,21 @@ def tables(database: str) -> Iterator[Connection]:
     server = "://" in database
     url = database.replace("postgresql://", "postgresql+psycopg://")
     engine = create_engine(url if server else f"sqlite:///{database}")
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
 
 
-_LATER = {"issued_tokens": 8, "releases": 6, "seals": 5, "high_water": 5}  # by version
+_LATER = {
+    "admin_log": 9,
+    "issued_tokens": 8,
+    "releases": 6,
+    "seals": 5,
+    "high_water": 5,
+}  # by version
+_COUNTS = {"rest": 10, "released": 6}
 
 
 def old_database(database: str, version: int, campaign: Campaign, patch: pytest.MonkeyPatch) -> int:
@@ -61,8 +70,8 @@ def set_back(database: str, version: int) -> None:
                     " substring(ids FROM 16 * place + 1 FOR 16), recent FROM id_runs,"
                     " generate_series(0, length(ids) / 16 - 1) AS place")  # fmt: skip
                 run("DROP TABLE id_runs")
-        if version < 6:
-            run("ALTER TABLE counts DROP COLUMN released")
+        for name in (name for name, since in _COUNTS.items() if version < since):
+            run(f"ALTER TABLE counts DROP COLUMN {name}")
         if version < 4 and lite:
             run("INSERT INTO id_runs (campaign, ids)"
                 " SELECT campaign, substr(ids, 1, 16 * number) FROM id_pools")  # fmt: skip

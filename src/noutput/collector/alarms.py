@@ -121,16 +121,26 @@ class Watch:
 
     def __init__(self, entry: KnownCampaign) -> None:
         campaign = entry.campaign
-        self._names = [each.name for each in campaign.questions]
-        self._scores = [
-            table.outputs if isinstance(table, CertifiedTable) else None
-            for table in campaign.tables
-        ]
-        self._each = len(self._names) if campaign.ask == "all" else 1
+        self._waves = self._next = 0
+        self._names: list[str] = []
+        self._scores: list[tuple[float, ...] | None] = []
+        self.follow(entry)
+        self._each = len(campaign.questions) if campaign.ask == "all" else 1
         self._rate = RateWatch(RATE_SPREAD * self._each)
         self._shapes: list[ShapeWatch] = []
-        self._next = 0
         self._kept: tuple[Alarm, ...] = ()
+
+    def follow(self, entry: KnownCampaign) -> None:
+        """Know the blocks of all waves: each is compared with its own past."""
+        waves = entry.campaign.waves
+        for wave in waves[self._waves :]:
+            self._next = 0
+            self._names += [each.name for each in wave.questions]
+            self._scores += [
+                table.outputs if isinstance(table, CertifiedTable) else None
+                for table in wave.tables
+            ]
+        self._waves = len(waves)
 
     def shown(self, now: datetime) -> tuple[Alarm, ...]:
         """Return the alarms of the last seven days, newest first."""
@@ -151,9 +161,8 @@ class Watch:
 
     def note_shape(self, now: datetime, tallies: Sequence[Tally]) -> list[Alarm]:
         """Look at the counts of all questions; return new alarms."""
-        if not self._shapes:
-            parts = zip(tallies, self._scores, strict=True)
-            self._shapes = [ShapeWatch(tally.counts, scores) for tally, scores in parts]
+        parts = list(zip(tallies, self._scores, strict=True))[len(self._shapes) :]
+        self._shapes += [ShapeWatch(tally.counts, scores) for tally, scores in parts]
         found: list[Alarm] = []
         for name, shape, tally in zip(self._names, self._shapes, tallies, strict=True):
             size = shape.note(tally.counts, len(self._names))

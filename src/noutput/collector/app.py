@@ -20,7 +20,7 @@ from noutput import __version__
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.dashboard import routes as dashboard
 from noutput.collector.dashboard.pages import error_page
-from noutput.collector.http import admin, admission, public, tokens
+from noutput.collector.http import admin, admission, log, public, strata, tokens
 from noutput.collector.http.access import wants_page
 from noutput.collector.http.body import ClientGoneError
 from noutput.collector.http.guard import Guard
@@ -81,12 +81,14 @@ def _framework_app(services: Services) -> FastAPI:
         services.writer.start()
         services.recorder.start()
         services.closer.start()
+        services.adapter.start()
         services.merger.start()
         services.watcher.start()
         if services.archiver is not None:
             services.archiver.start()
         yield
         await services.watcher.stop()
+        await services.adapter.stop()
         await services.closer.stop()
         await services.writer.stop()
         await services.recorder.stop()
@@ -101,9 +103,11 @@ def _framework_app(services: Services) -> FastAPI:
     )  # fmt: skip
     app.state.services = services
     app.include_router(public.router)
+    app.include_router(strata.router)
     app.include_router(admin.router)
     app.include_router(tokens.router)
     app.include_router(admission.router)
+    app.include_router(log.router)
     app.include_router(dashboard.router)
     _answer_errors(app, services)
     _describe(app)

@@ -6,19 +6,22 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from noutput.amplification.published import DELTA
-from noutput.collector.guarantees import operator_sentence
+from noutput.collector.guarantees import operator_sentence, whom
+from noutput.collector.strata import Selection
 from noutput.estimate.summary import AnswerSummary, Summary
 from noutput.questions import Answers, Number, YesNo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from noutput.campaign.campaign import Campaign
+    from noutput.campaign.segments import Segments
     from noutput.collector.estimates import QuestionEstimates
     from noutput.collector.guarantees import Readers
+    from noutput.collector.store.directory import KnownCampaign
     from noutput.estimate.summary import Figure
 
-__all__ = ["estimates_document", "privacy_document"]
+__all__ = ["estimates_document", "privacy_document", "strata_document", "waves_document"]
 
 _NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "intervals",
            "goodness_of_fit")  # fmt: skip
@@ -63,14 +66,74 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     raise NotImplementedError(question.kind)  # pragma: no cover (there are no other kinds)
 
 
-def privacy_document(epsilon: float, readers: Readers | None) -> dict[str, Any]:
+def privacy_document(campaign: Campaign, readers: Readers | None) -> dict[str, Any]:
     """Return what is promised to a person against the operator, and against everybody else."""
-    operator = {"epsilon": epsilon, "text": operator_sentence(epsilon)}
+    epsilon = campaign.epsilon_per_period
+    operator = {"epsilon": epsilon, "text": operator_sentence(epsilon, whom(campaign))}
     return {"operator": operator, "readers": None if readers is None else _readers(readers)}
 
 
+def strata_document(
+    entry: KnownCampaign, counts: Mapping[int, int], selection: Selection
+) -> dict[str, Any]:
+    """Return which labels and rounds estimates are about, and how many combinations are hidden."""
+    strata, segments = entry.layout.strata, entry.campaign.segments
+    rounds = Selection(rounds=selection.rounds)
+    totals = entry.layout.stratum_totals(counts, rounds)
+    labeled = {number % strata.each for number in totals} - {strata.combinations}
+    rest = sum(n for number, n in totals.items() if number % strata.each == strata.combinations)
+    return {
+        "labels": dict(selection.labels),
+        "rounds": selection.rounds,
+        "minimum": None if segments is None else segments.minimum,
+        "combinations": strata.combinations,
+        "shown": len(labeled),
+        "rest": rest,
+        "text": _hidden(strata.combinations, len(labeled), rest, segments),
+    }
+
+
+def _hidden(combinations: int, shown: int, rest: int, segments: Segments | None) -> str:
+    """Say how many combinations of labels are too small to show."""
+    if segments is None:
+        return ""
+    if shown == combinations:
+        return f"All {combinations} combinations of labels are shown."
+    return (
+        f"{shown} of {combinations} combinations of labels are shown. The others have fewer than "
+        f"{segments.minimum:,} reports on a question in a round, or none: {rest:,} reports are "
+        "published without their labels, and count for the whole only."
+    )
+
+
+def waves_document(
+    entry: KnownCampaign, counts: Mapping[int, int], selection: Selection | None = None
+) -> list[dict[str, Any]]:
+    """Return what each wave asked, how many reports of it are published, and why it was so."""
+    result = []
+    tallies = iter(entry.layout.tallies(counts, selection))
+    for wave in entry.layout.waves:
+        campaign, questions = wave.campaign, []
+        for block in wave.blocks:
+            asked, place = campaign.asked[block.question], block.question
+            bounds = (asked.lower, asked.upper) if isinstance(asked, Number) else (None, None)
+            questions.append(
+                {
+                    "name": asked.name,
+                    "lower": bounds[0],
+                    "upper": bounds[1],
+                    "reports": next(tallies).total,
+                    "reason": campaign.reasons[place] if campaign.reasons else "",
+                }
+            )
+        result.append({"fingerprint": campaign.fingerprint, "questions": questions})
+    return result
+
+
 def _readers(found: Readers) -> dict[str, Any]:
-    return {**asdict(found), "text": found.sentence}
+    return {
+        "epsilon": found.epsilon, "delta": found.delta, "step": found.step, "text": found.sentence,
+    }  # fmt: skip
 
 
 def _published(found: QuestionEstimates) -> dict[str, Any] | None:

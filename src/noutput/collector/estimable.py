@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from noutput import _checks
+from noutput.collector.cells import CellLayout
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.answers.scores import fixed_scores
 from noutput.mechanisms.answer_table import AnswerTable
@@ -24,8 +25,8 @@ def check_estimable(campaign: Campaign) -> None:
     Raises
     ------
     DocumentError
-        If the row of an answer is a mixture of the rows of others, or bounds of numbers are so
-        large that their variance is none.
+        If the row of an answer is a mixture of the rows of others, bounds of numbers are so large
+        that their variance is none, or rounds, labels and outputs make too many counts.
 
     Examples
     --------
@@ -41,9 +42,11 @@ def check_estimable(campaign: Campaign) -> None:
         ...
     noutput.errors.DocumentError: table of 'late' must have rows of which none is a mixture ...
     """
-    for question, table in zip(campaign.questions, campaign.tables, strict=True):
-        answers = AnswerMechanism.of(table) if isinstance(table, AnswerTable) else None
-        check_question(question, answers)
+    CellLayout(campaign)  # refuses too many
+    for wave in campaign.waves:
+        for question, table in zip(wave.questions, wave.tables, strict=True):
+            answers = AnswerMechanism.of(table) if isinstance(table, AnswerTable) else None
+            check_question(question, answers)
 
 
 def check_question(question: Question, mechanism: object) -> None:

@@ -7,14 +7,30 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from noutput._numbers import round_bins
-from noutput.collector.documents import estimates_document, privacy_document
+from noutput.collector.computed import LONGEST_REST_SECONDS, rest_seconds
+from noutput.collector.documents import (
+    estimates_document,
+    privacy_document,
+    strata_document,
+    waves_document,
+)
 from noutput.collector.estimable import check_question
-from noutput.collector.guarantees import Readers, readers_of, worst_of
+from noutput.collector.guarantees import (
+    Readers,
+    by_table,
+    campaign_readers,
+    readers_of,
+    selected,
+    together,
+    weakest_of,
+)
 from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.collector.pooled import Part, estimated, pooled
+from noutput.collector.strata import Selection
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
@@ -28,7 +44,6 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release, Store
-    from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -48,13 +63,11 @@ CONTRADICTED: Final = "The reports contradict that the answers are smooth."
 _OTHER_BINS = 64
 _FEWEST = 2  # reports that say anything
 _KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kilobyte
-_FRESH_SECONDS = 1.0
-_REST = 10.0  # how much longer an answer is used than it took
-_LONGEST_REST_SECONDS = 30.0
 _LONGEST_ASSUMING_SECONDS = 600.0  # intervals under an assumption take seconds
 _KEPT_ANSWERS = 64  # questions whose answers are known, whatever the bins of others
 
-Name: TypeAlias = tuple[int, str, int, int | None, str]
+Name: TypeAlias = tuple[int, str, int, int | None, str, int, Selection]
+_ALL = Selection()
 
 
 def page_bins(question: Question) -> int:
@@ -78,11 +91,12 @@ class QuestionEstimates:
     nothing below the epsilon of a report is proven. Where a person answers all questions, it is
     about this one alone.
 
-    A note says that the intervals do not assume what was asked for.
+    A note says that the intervals do not assume what was asked for. The parts are the reports of
+    all waves: one where the question was asked in one way.
     """
 
     question: Question
-    tally: Tally
+    parts: tuple[Part, ...]
     summary: Summary | AnswerSummary | None
     reason: str | None = None
     release: Release | None = None
@@ -93,7 +107,7 @@ class QuestionEstimates:
     @property
     def reports(self) -> int:
         """The number of published reports on the question."""
-        return self.tally.total
+        return sum(part.tally.total for part in self.parts)
 
 
 class Contents:
@@ -144,11 +158,14 @@ class CampaignEstimates:
         question was asked for.
     readers : Readers or None
         The guarantee of everybody whose reports were published, about all that they sent.
+    waves : sequence of dict
+        What each wave asked, as `waves_document` says it.
     """
 
     questions: Sequence[QuestionEstimates]
     contents: Contents | None = None
     readers: Readers | None = None
+    waves: Sequence[Mapping[str, Any]] = ()
 
     @property
     def reports(self) -> int:
@@ -161,6 +178,7 @@ class _Answer:
     """One answer, and until when it is used without a look at the counts."""
 
     found: CampaignEstimates | None = None
+    published: int = -1  # how many reports of all strata were, when it was computed
     until: float = 0.0
 
 
@@ -199,32 +217,41 @@ class Estimates:
         self._contents: Once[bytes] = Once()
 
     async def get(
-        self, entry: KnownCampaign, bins: int, place: int | None = None, assume: str = NOTHING
-    ) -> CampaignEstimates:
+        self, entry: KnownCampaign, bins: int, place: int | None = None, assume: str = NOTHING,
+        selection: Selection = _ALL,
+    ) -> CampaignEstimates:  # fmt: skip
         """Return the estimates of a campaign, or of one of its questions only.
 
-        What intervals of numbers may assume is one of `ASSUMPTIONS`.
+        What intervals of numbers may assume is one of `ASSUMPTIONS`. With a selection, they are
+        those of the published reports with its labels, in its rounds.
 
         Raises
         ------
         BusyError
             If too many others are computed, and there is no answer from before.
         """
-        name = (entry.key, entry.state(self._clock()), bins, place, assume)
+        state, waves = entry.state(self._clock()), len(entry.campaign.waves)
+        name = (entry.key, state, bins, place, assume, waves, selection)
         answer = self._answer(name, bins * (len(entry.campaign.questions) if place is None else 1))
         found = answer.found
         if found is not None and (time.monotonic() < answer.until or name in self._once):
             return found
         try:
             return await self._once.get(
-                name, lambda: self._lane.run(self._refresh, answer, entry, bins, place, assume)
+                name,
+                lambda: self._lane.run(
+                    self._refresh, answer, entry, bins, place, assume, selection
+                ),
             )
         except BusyError:
             if found is None:
                 raise
             return found
 
-    async def content(self, entry: KnownCampaign, bins: int, level: float, assume: str) -> bytes:
+    async def content(
+        self, entry: KnownCampaign, bins: int, level: float, assume: str,
+        selection: Selection = _ALL,
+    ) -> bytes:  # fmt: skip
         """Return the estimates of a campaign as JSON.
 
         Raises
@@ -232,7 +259,7 @@ class Estimates:
         BusyError
             If too many others are computed.
         """
-        found = await self.get(entry, bins, None, assume)
+        found = await self.get(entry, bins, None, assume, selection)
         contents = found.contents
         if contents is None:  # pragma: no cover (all questions were asked for)
             raise TypeError(type(contents).__name__)
@@ -258,6 +285,7 @@ class Estimates:
         bins: int,
         place: int | None,
         assume: str,
+        selection: Selection,
     ) -> CampaignEstimates:
         start = time.monotonic()
         found = answer.found
@@ -265,51 +293,46 @@ class Estimates:
             return found
         now = self._clock()
         shown = self._store.published(entry.key)
-        if found is None or sum(shown.counts.values()) != found.reports:
-            found = answer.found = _compute(entry, shown, bins, place, assume, now)
+        published = sum(shown.counts.values())
+        if found is None or published != answer.published:
+            found = answer.found = _compute(entry, shown, bins, place, assume, selection, now)
+            answer.published = published
             self._metrics.estimates += 1
         end = time.monotonic()
-        answer.until = end + _rest(end - start, assume)
+        longest = _LONGEST_ASSUMING_SECONDS if assume else LONGEST_REST_SECONDS
+        answer.until = end + rest_seconds(end - start, longest)
         return found
 
 
-def _rest(seconds: float, assume: str = NOTHING) -> float:
-    """Return how long an answer is used that took so long."""
-    longest = _LONGEST_ASSUMING_SECONDS if assume else _LONGEST_REST_SECONDS
-    return min(max(_FRESH_SECONDS, _REST * seconds), longest)
-
-
 def _known(
-    mechanism: TableMechanism | AnswerMechanism,
-    tally: Tally,
-    question: Question,
-    bins: int,
-    assume: str,
+    parts: tuple[Part, ...], question: Question, bins: int, assume: str
 ) -> tuple[Mapping[float, Summary | AnswerSummary], str | None, str]:
     """Return the summaries of a question by level, or none and why, and a note."""
     note = ""
-    if tally.total == 0:
+    total = sum(part.tally.total for part in parts)
+    if total == 0:
         return {}, "no report is published", note
-    if tally.total < _FEWEST:
+    if total < _FEWEST:
         return {}, "there are fewer than two reports", note
     try:
-        check_question(question, mechanism)
+        for part in parts:
+            check_question(question, part.mechanism)
     except DocumentError as error:  # of a campaign that would be refused now
         return {}, f"{error.name} must {error.rule}", note
-    if isinstance(mechanism, AnswerMechanism):
-        known = _answer_summaries(mechanism, tally, question)
+    first = parts[0]
+    if isinstance(first.mechanism, AnswerMechanism):
+        known = _answer_summaries(first.mechanism, first.tally, question)
     else:
+        shown = partial(summaries, *estimated(parts), question, LEVELS, bins=bins)
         try:
-            known = summaries(
-                mechanism, tally, question, LEVELS, bins=bins, assume=assume or None
-            )  # fmt: skip
+            known = shown(assume=assume or None)
         except InvalidArgumentError as error:
             if error.name != "assume":
                 raise
-            known = summaries(mechanism, tally, question, LEVELS, bins=bins)
+            known = shown()
             note = CONTRADICTED
-    shown = known[PAGE_LEVEL]
-    _ = shown.goodness, shown.bars, shown.lines  # what the page shows: computed here, once
+    page = known[PAGE_LEVEL]
+    _ = page.goodness, page.bars, page.lines  # what the page shows: computed here, once
     return known, None, note
 
 
@@ -326,46 +349,53 @@ def _compute(
     bins: int,
     place: int | None,
     assume: str,
+    selection: Selection,
     now: datetime,
 ) -> CampaignEstimates:
     campaign = entry.campaign
+    releases = selected(entry.layout, shown.releases, selection)
+    tables = by_table(entry.layout, releases)
     found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
-    tallies = entry.layout.tallies(shown.counts)
-    releases = {each.question: each for each in shown.releases}
-    asked = zip(campaign.questions, entry.mechanisms, tallies, strict=True)
-    for index, (each, mechanism, tally) in enumerate(asked):
+    for index, each in enumerate(campaign.questions):
+        parts = pooled(entry, index, shown.counts, selection or None)
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
         note = ""
-        release = releases.get(index)
+        blocks = [
+            release for release in tables if entry.layout.blocks[release.question].question == index
+        ]
         readers: tuple[Readers | None, Readers | None] = (None, None)
         if place in (None, index):
-            known, reason, note = _known(mechanism, tally, each, bins, assume)
-            readers = _readers(mechanism, release)
+            known, reason, note = _known(parts, each, bins, assume)
+            readers = _readers(entry, blocks)
+        release = together(blocks) if blocks else None
         for level, questions in found.items():
             summary = known.get(level)
             questions.append(
-                QuestionEstimates(each, tally, summary, reason, release, *readers, note=note)
+                QuestionEstimates(each, parts, summary, reason, release, *readers, note=note)
             )
-    together = campaign.ask == "all"
-    everybody = worst_of(entry.mechanisms, shown.releases, all_questions=together)
+    everybody = campaign_readers(entry, shown.releases)
+    waves = waves_document(entry, shown.counts, selection or None)
     if place is not None:
-        return CampaignEstimates(found[PAGE_LEVEL], None, everybody)
-    more = {
-        "as_of": max((each.at for each in shown.releases), default=None),
+        return CampaignEstimates(found[PAGE_LEVEL], None, everybody, waves)
+    more: dict[str, Any] = {
+        "as_of": max((each.at for each in releases), default=None),
         "state": entry.state(now),
-        "privacy": privacy_document(campaign.epsilon, everybody),
+        "privacy": privacy_document(campaign, everybody),
+        "waves": waves,
     }
+    if entry.layout.strata.size > 1:
+        more["strata"] = strata_document(entry, shown.counts, selection)
     contents = Contents(campaign, found, more)
     _ = contents[PAGE_LEVEL]
-    return CampaignEstimates(found[PAGE_LEVEL], contents, everybody)
+    return CampaignEstimates(found[PAGE_LEVEL], contents, everybody, waves)
 
 
 def _readers(
-    mechanism: TableMechanism | AnswerMechanism, release: Release | None
+    entry: KnownCampaign, releases: Sequence[Release]
 ) -> tuple[Readers | None, Readers | None]:
-    """Return the guarantees of the smallest and of the last step."""
-    if release is None:
-        return None, None
-    smallest, last = (readers_of([mechanism], [step]) for step in (release.smallest, release.last))
-    return smallest, last
+    """Return the guarantees of the smallest and of the last step, over all waves."""
+    pairs = [(entry.mechanisms[each.question], each) for each in releases]
+    smallest = [readers_of([table], [each.smallest]) for table, each in pairs]
+    last = [readers_of([table], [each.last]) for table, each in pairs]
+    return weakest_of(smallest), weakest_of(last)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from noutput.collector.pooled import estimated
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
 from noutput.estimate.mean import estimate_mean
 from noutput.estimate.summary import Figure
@@ -22,8 +23,9 @@ from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
-    from noutput.mechanisms.table import TableMechanism
-    from noutput.tally import Tally
+    from collections.abc import Sequence
+
+    from noutput.collector.pooled import Part
 
 __all__ = ["follow", "is_uncertainty", "widest"]
 
@@ -33,21 +35,21 @@ def is_uncertainty(question: Question) -> bool:
     return isinstance(question, Answers) and question.scores is None
 
 
-def follow(
-    question: Question, mechanism: TableMechanism | AnswerMechanism, tally: Tally, level: float
-) -> Figure:
+def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     """Return the figure of a question with its interval; at least two reports are needed.
 
     Examples
     --------
     >>> import noutput as no
+    >>> from noutput.collector.pooled import Part
     >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
-    >>> follow(no.YesNo(), m, tally, 0.95).texts
+    >>> follow(no.YesNo(), [Part(m, tally, None)], 0.95).texts
     ('0.700', '0.681', '0.719')
-    >>> follow(no.Choice("train", "car"), m, tally, 0.95).texts
+    >>> follow(no.Choice("train", "car"), [Part(m, tally, None)], 0.95).texts
     ('0.019', '0.019', '0.019')
     """
+    mechanism, tally = estimated(parts)
     if isinstance(mechanism, AnswerMechanism):
         found = estimate_answers(mechanism, tally, question)
         if found.mean is None:
@@ -56,7 +58,10 @@ def follow(
         return Figure(found.mean, *found.mean_interval(level))
     if not isinstance(question, Number):  # pragma: no cover (campaigns pair tables and questions)
         raise TypeError(question.kind)
-    mean = estimate_mean(mechanism, tally, Interval(question.lower, question.upper))
+    if tally is None:
+        mean = estimate_mean(mechanism)
+    else:
+        mean = estimate_mean(mechanism, tally, Interval(question.lower, question.upper))
     return Figure(mean.value, *mean.interval(level))
 
 

@@ -10,7 +10,7 @@ from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
-    from noutput.collector.store.interface import Store
+    from noutput.collector.store.interface import Action, Store
 
 __all__ = ["MAX_TOKENS", "issue_tokens"]
 
@@ -18,7 +18,9 @@ MAX_TOKENS = 10_000_000
 _AT_ONCE = 10_000
 
 
-def issue_tokens(store: Store, key: int, campaign: Campaign, count: int) -> list[str]:
+def issue_tokens(
+    store: Store, key: int, campaign: Campaign, count: int, action: Action | None = None
+) -> list[str]:
     """Make one-time tokens of a campaign, keep their hashes, and return them.
 
     Parameters
@@ -29,6 +31,8 @@ def issue_tokens(store: Store, key: int, campaign: Campaign, count: int) -> list
     campaign : Campaign
         One that asks for tokens.
     count : int
+    action : Action, optional
+        What is added to the log, with the first of them.
 
     Guarantees
     ----------
@@ -41,6 +45,7 @@ def issue_tokens(store: Store, key: int, campaign: Campaign, count: int) -> list
     tokens = [new_token() for _ in range(count)]
     digests = [issued_digest(campaign, read_token(campaign, token)) for token in tokens]
     for start in range(0, count, _AT_ONCE):
-        if not store.issue(key, digests[start : start + _AT_ONCE]):
+        some = digests[start : start + _AT_ONCE]
+        if not store.issue(key, some, action if start == 0 else None):
             raise InvalidArgumentError("campaign", "be there", campaign.id)
     return tokens

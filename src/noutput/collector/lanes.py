@@ -208,6 +208,8 @@ class Lanes:
         What an admin changes; deleting a large campaign takes a while.
     estimates : Lane
         Computing estimates: seconds for a campaign with many questions.
+    trends : Lane
+        Smoothing rounds: seconds where there are many.
     pages : Lane
         Drawing pages.
     bodies : Lane
@@ -216,12 +218,19 @@ class Lanes:
         Hiding the order of the ids that came last.
     archiving : Lane
         Writing files of the archive.
+    waves : Lane
+        Computing the next wave of an adaptive campaign: seconds.
+    publishing : Lane
+        Publishing counts, and what is followed over time: seconds where there are several waves.
     """
 
     store: Lane = field(default_factory=lambda: Lane("calls of the database", 16, 240, 5.0))
     changes: Lane = field(default_factory=lambda: Lane("changes", 2, 30, 120.0))
     estimates: Lane = field(default_factory=lambda: Lane("estimates", 1, 8, 60.0))
+    trends: Lane = field(default_factory=lambda: Lane("trends", 1, 16, 60.0))
     pages: Lane = field(default_factory=lambda: Lane("pages", 1, 32, 30.0))
     bodies: Lane = field(default_factory=lambda: Lane("large bodies", 1, 15, 10.0))
     merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 5.0))
     archiving: Lane = field(default_factory=lambda: Lane("writing of files", 1, 0, 60.0))
+    waves: Lane = field(default_factory=lambda: Lane("next waves", 1, 0, 600.0))
+    publishing: Lane = field(default_factory=lambda: Lane("publishing", 1, 0, 120.0))

@@ -15,12 +15,25 @@ from noutput.collector.repeats import Repeats
 if TYPE_CHECKING:
     from logging import LogRecord
 
-__all__ = ["LOG_FORMATS", "LogFormatter", "start_logging"]
+__all__ = ["LOG_FORMATS", "LogFormatter", "event", "start_logging"]
 
 LOG_FORMATS: Final = ("text", "json")
 _SECRET = re.compile(r"(noutput_[0-9a-f]{12}_)[A-Za-z0-9_-]+", re.ASCII | re.IGNORECASE)
 # Line feeds aside: a terminal obeys them, and some programs take them for the end of a line.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def event(name: str, **fields: str) -> dict[str, object]:
+    """Return the `extra` of a call that logs: what happened, for programs that read the log.
+
+    Fields name campaigns, files and kinds; never a client, a report or a token.
+
+    Examples
+    --------
+    >>> event("alarm", kind="shape", campaign="commute")
+    {'event': 'alarm', 'fields': {'kind': 'shape', 'campaign': 'commute'}}
+    """
+    return {"event": name, "fields": fields}
 
 
 class LogFormatter(logging.Formatter):
@@ -43,7 +56,7 @@ class LogFormatter(logging.Formatter):
     >>> LogFormatter("text").format(record)
     '1970-01-01T00:00:00.500Z WARNING noutput.collector: no answer'
     >>> LogFormatter("json").format(record)
-    '{"time": "1970-01-01T00:00:00.500Z", "level": "WARNING", "logger": "noutput.collector", ...
+    '{"time": "1970-01-01T00:00:00.500Z", "level": "WARNING", "event": "noutput.collector", ...
     """
 
     def __init__(self, form: str = "text") -> None:
@@ -58,8 +71,15 @@ class LogFormatter(logging.Formatter):
         message = _clean(record.getMessage())
         trace = _clean(self.formatException(record.exc_info)) if record.exc_info else None
         if self._form == "json":
-            content = {"time": time, "level": record.levelname, "logger": record.name,
-                       "message": message}  # fmt: skip
+            fields: dict[str, str] = getattr(record, "fields", {})
+            content = {
+                "time": time,
+                "level": record.levelname,
+                "event": getattr(record, "event", record.name),  # libraries name none
+                "fields": {name: _clean(str(value)) for name, value in fields.items()},
+                "logger": record.name,
+                "message": message,
+            }
             return json.dumps({**content, "traceback": trace} if trace else content)
         text = message if trace is None else f"{message}\n{trace}"
         return f"{time} {record.levelname} {record.name}: {text}".replace("\n", "\n    ")

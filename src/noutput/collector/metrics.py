@@ -1,4 +1,7 @@
-"""Counters in the text format of Prometheus; none names a client, and alarms alone a campaign."""
+"""Counters in the text format of Prometheus; none names a client.
+
+Those of single campaigns and alarms are for operators: see `Metrics.render`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ import sys
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["METRICS_TYPE", "Metrics"]
 
@@ -32,6 +39,8 @@ class Metrics:
         self.estimates = 0
         self.refused: Counter[str] = Counter()
         self.refused_reports: Counter[str] = Counter()
+        self._campaigns: Counter[str] = Counter()
+        self._rounds: dict[str, Counter[int]] = {}
         self._alarms: Counter[str] = Counter()
         self._alarm_times: dict[str, float] = {}
         self._commits = [0] * (len(_BOUNDS) + 1)
@@ -44,14 +53,48 @@ class Metrics:
         self._commits[bisect_left(_BOUNDS, seconds)] += 1
         self._commit_seconds += seconds
 
+    def campaign(self, campaign: str, accepted: int) -> None:
+        """Note reports of a campaign that were counted."""
+        self._campaigns[campaign] += accepted
+
+    def rounds(self, campaign: str, sizes: Mapping[int, int], accepted: int, over: int) -> None:
+        """Note reports of a campaign that were counted, by their rounds.
+
+        Parameters
+        ----------
+        campaign : str
+        sizes : mapping
+            How many reports of a request name each round.
+        accepted : int
+            How many of all of them were counted. Where others had been counted before, nobody
+            remembers which: then the rounds share these in proportion.
+        over : int
+            How many rounds are over; nothing is kept about them.
+
+        Examples
+        --------
+        >>> metrics = Metrics()
+        >>> metrics.rounds("commute", {3: 10, 4: 20}, accepted=15, over=3)
+        >>> 'noutput_round_reports_total{campaign="commute",round="4"} 10' in metrics.render()
+        True
+        """
+        known = self._rounds.setdefault(campaign, Counter())
+        left, size = accepted, sum(sizes.values())
+        for number, reports in sorted(sizes.items()):
+            mine = left * reports // size if size else 0
+            known[number] += mine
+            left, size = left - mine, size - reports
+        for number in [each for each in known if each < over]:
+            del known[number]
+
     def alarm(self, campaign: str, kind: str, moment: float) -> None:
         """Note an alarm of a campaign, raised at a moment (seconds since 1970)."""
         label = f'{{campaign="{campaign}",kind="{kind}"}}'
         self._alarms[label] += 1
         self._alarm_times[label] = moment
 
-    def render(self, *, alarms: bool = True) -> str:
-        """Return everything as text, with or without what alarms tell."""
+    def render(self, *, campaigns: bool = True) -> str:
+        """Return everything as text, with or without what is told of single campaigns."""
         lines: list[str] = []
 
         def put(name: str, kind: str, help_: str, *samples: tuple[str, float]) -> None:
@@ -66,7 +109,17 @@ class Metrics:
         put("requests_refused_total", "counter", "Requests refused, by problem.", *refused)
         limited = [(f'{{limit="{name}"}}', n) for name, n in sorted(self.refused_reports.items())]
         put("reports_refused_total", "counter", "Reports beyond a limit, by limit.", *limited)
-        if alarms:
+        if campaigns:
+            counted = [(f'{{campaign="{name}"}}', n) for name, n in self._campaigns.items()]
+            put("campaign_reports_total", "counter", "Reports counted, by campaign.",
+                *sorted(counted))  # fmt: skip
+            rounds = [
+                (f'{{campaign="{name}",round="{number}"}}', n)
+                for name, known in sorted(self._rounds.items())
+                for number, n in sorted(known.items())
+            ]
+            put("round_reports_total", "counter", "Reports counted, by round; of rounds not over.",
+                *rounds)  # fmt: skip
             put("alarms_total", "counter", "Alarms, by campaign and kind.",
                 *sorted(self._alarms.items()))  # fmt: skip
             put("alarm_timestamp_seconds", "gauge", "When the last alarm of a kind was raised.",

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from noutput.collector.logs import event
 from noutput.collector.store.interface import ReportSink, UnavailableError
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ class Readiness:
                 self._store.probe()  # gives the room back
             failed = False
         except UnavailableError as error:
-            _log.warning("%s", error)
+            _log.warning("%s", error, extra=event("probe-failed"))
         except Exception:  # noqa: BLE001 (whatever it is, the answer is no)
-            _log.exception("the probe failed")
+            _log.exception("the probe failed", extra=event("probe-failed"))
         finally:
             self._probed = _Attempt(self._clock(), failed=failed)

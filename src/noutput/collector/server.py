@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import signal
 import socket
 import sys
@@ -19,13 +20,14 @@ from noutput.campaign.text import format_instant
 from noutput.collector.archive.archive import Archive, open_archive
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
-from noutput.collector.http.auth import first_admin_token, new_token
+from noutput.collector.http.auth import creation, first_admin_token, new_token
 from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits, check_network
 from noutput.collector.logs import LOG_FORMATS, start_logging
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
 from noutput.collector.store.check import check_at_start
+from noutput.collector.store.interface import COMMAND_LINE, Action
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ class Options:
         ``X-Forwarded-Proto`` the scheme.
     new_admin_token : bool
         Make another admin token, for those who lost theirs.
+    admin_token_file : Path, optional
+        Where a new admin token is written, for its owner only, in place of being said.
     archive : Path, optional
         A folder in which reports are kept as Parquet as well.
     log_format : "text" or "json"
@@ -83,6 +87,7 @@ class Options:
     campaigns: tuple[Path, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     new_admin_token: bool = False
+    admin_token_file: Path | None = None
     archive: Path | None = None
     log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
@@ -93,6 +98,9 @@ class Options:
         _checks.choice("log_format", self.log_format, LOG_FORMATS)
         for each in self.trusted_proxies:
             check_network("trusted_proxies", each)
+        file = self.admin_token_file
+        if file is not None and not file.absolute().parent.is_dir():  # else the token would be lost
+            raise InvalidArgumentError("admin_token_file", "lie in a folder that exists", str(file))
 
 
 def run(options: Options, say: Callable[[str], object] = print) -> None:
@@ -117,7 +125,7 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         check_at_start(store)
         token = _prepare(store, options)
         if token is not None:
-            say(f"Admin token, shown only now: {token}")
+            _hand_over(token, options.admin_token_file, say)
         server = _server(_app(store, options, archive), options)
         with _listen(options.host, options.port) as listener:
             say(f"Collecting at {_address(options.host, listener)}")
@@ -179,8 +187,7 @@ def running(options: Options) -> Iterator[Running]:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
             thread.start()
             try:
-                note = app.services.recorder.look
-                yield Running(_address(options.host, listener), token, store, note)
+                yield Running(_address(options.host, listener), token, store, app.services.note)
             finally:
                 server.should_exit = True
                 thread.join()
@@ -260,7 +267,7 @@ def _prepare(store: Store, options: Options) -> str | None:
     token = first_admin_token(store, now)
     if token is None and options.new_admin_token:
         token, row = new_token("admin", None, now, label="noutput serve")
-        store.add_token(row)
+        store.add_token(row, action=creation(row))
     for path in options.campaigns:
         try:
             campaign = Campaign.from_json(path.read_bytes())
@@ -268,9 +275,21 @@ def _prepare(store: Store, options: Options) -> str | None:
         except InvalidArgumentError as error:
             name = f"{error.name} in {path}"
             raise InvalidArgumentError(name, error.rule, error.found) from None
-        values = (campaign.id, campaign.fingerprint, campaign.to_json(), format_instant(now))
-        store.create(*values)
+        at = format_instant(now)
+        action = Action(at, COMMAND_LINE, "campaign.create", campaign.id)
+        store.create(campaign.id, campaign.fingerprint, campaign.to_json(), at, action)
     return token
+
+
+def _hand_over(token: str, file: Path | None, say: Callable[[str], object]) -> None:
+    """Show a new admin token, or keep it in a file of its owner: a log would keep it for many."""
+    if file is None:
+        say(f"Admin token, shown only now: {token}")
+        return
+    file.unlink(missing_ok=True)  # an earlier one; whoever has it open does not see the new one
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(f"{token}\n")
+    say(f"Admin token written to {file}")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from noutput.collector.archive.archive import Archive, sink
 from noutput.collector.clock import Clock, system_clock
+from noutput.collector.computed import Computed
 from noutput.collector.estimates import Estimates
 from noutput.collector.http.auth import RecentTokens
 from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError, refusal
+from noutput.collector.ingest.adapting import Adapter
 from noutput.collector.ingest.archiving import Archiver
 from noutput.collector.ingest.closing import Closer
 from noutput.collector.ingest.history import Recorder
@@ -62,8 +64,11 @@ class Services:
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
     estimates: Estimates = field(init=False)
+    computed: Computed = field(init=False)
+    courses: Computed = field(init=False)
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
+    adapter: Adapter = field(init=False)
     merger: Merger = field(init=False)
     watcher: Watcher = field(init=False)
     archiver: Archiver | None = field(init=False)
@@ -79,8 +84,11 @@ class Services:
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
         put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
+        put(self, "computed", Computed(self.store, self.metrics, lane))
+        put(self, "courses", Computed(self.store, self.metrics, self.lanes.trends))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
-        put(self, "recorder", Recorder(*known, self.steps))
+        put(self, "recorder", Recorder(*known[:-1], self.lanes.publishing, self.steps))
+        put(self, "adapter", Adapter(*known[:-1], self.lanes.waves))
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))
         watched = (self.store, self.directory, self.clock, self.metrics, self.quotas)
@@ -92,6 +100,11 @@ class Services:
         if self.archive is None:
             return None
         return Archiver(self.archive, self.directory, self.metrics, self.lanes.archiving)
+
+    def note(self) -> None:
+        """Publish what is due, and begin the waves that are due by it; called in a thread."""
+        self.recorder.look()
+        self.adapter.look()
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.

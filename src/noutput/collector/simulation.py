@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from noutput import _checks
-from noutput.campaign import Campaign, Receipt, Report, draw_reports, send_batch
+from noutput.campaign import (
+    Campaign,
+    Receipt,
+    Report,
+    draw_reports,
+    fetch_campaign,
+    send_batch,
+)
 from noutput.campaign.wire import MAX_BATCH
 from noutput.questions import Answers, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
-__all__ = ["DISTRIBUTIONS", "Population", "send_reports", "simulate_people"]
+    from noutput.campaign.segments import Segments
+
+__all__ = ["DISTRIBUTIONS", "Population", "open_rounds", "send_reports", "simulate_people"]
 
 Array: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 _SENDERS = 4
+_SILENT = 0.1  # of the people do not tell a label
 
 # Shares of the way from the lower to the upper bound, before they are clipped to [0, 1].
 DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Array]] = {
@@ -43,16 +54,23 @@ class Population:
     ----------
     values : dict of arrays
         The true number of every person, by question; for a question with answers, the label.
+    labels : sequence of mappings
+        What every person's report tells, by segment; nothing, where there is none.
+    rounds : sequence of int
+        In which round every person reports; none, without a schedule.
     """
 
     values: Mapping[str, Array | list[str]]
+    labels: Sequence[Mapping[str, str]] = ()
+    rounds: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
 
     def part(self, start: int, stop: int) -> Population:
         """Return some of the people."""
-        return Population({name: values[start:stop] for name, values in self.values.items()})
+        values = {name: values[start:stop] for name, values in self.values.items()}
+        return Population(values, self.labels[start:stop], self.rounds[start:stop])
 
     def person(self, index: int) -> dict[str, float | str]:
         """Return one person's answers."""
@@ -63,12 +81,24 @@ class Population:
 
     def reports(self, campaign: Campaign) -> Iterator[Report]:
         """Return everybody's reports, drawn with secure randomness as on a device."""
-        people = map(self.person, range(len(self)))
-        return chain.from_iterable(draw_reports(campaign, person) for person in people)
+        return chain.from_iterable(self.drawn(campaign, index) for index in range(len(self)))
+
+    def drawn(self, campaign: Campaign, index: int) -> list[Report]:
+        """Return the reports of one person."""
+        labels = self.labels[index] if self.labels else {}
+        number = self.rounds[index] if self.rounds else None
+        return draw_reports(campaign, self.person(index), labels=labels, round=number)
 
 
 def simulate_people(
-    campaign: Campaign, people: int, distribution: str, rng: np.random.Generator
+    campaign: Campaign,
+    people: int,
+    distribution: str,
+    rng: np.random.Generator,
+    rounds: Sequence[int] = (),
+    *,
+    change: float = 0.0,
+    spread: float = 0.0,
 ) -> Population:
     """Make up people for a campaign.
 
@@ -81,18 +111,73 @@ def simulate_people(
         equal parts as there are answers otherwise.
     rng : numpy Generator
         Of the people's answers; their reports are drawn with secure randomness.
+    rounds : sequence of int
+        In which people report, where the campaign has a schedule: as many in each.
+    change : float
+        How far answers move from the first to the last round of the campaign, as a part of the way
+        from the lower to the upper bound.
+    spread : float
+        How far the answers of people with the first and the last label of the first segment are
+        apart, in the same way. One in ten people does not tell a label.
     """
     count = _checks.whole("people", people, 1, 1 << 30)
     draw = DISTRIBUTIONS[_checks.choice("distribution", distribution, DISTRIBUTIONS)]
     values: dict[str, Array | list[str]] = {}
+    (other,) = rng.spawn(1)
+    chosen = tuple(rounds[index * len(rounds) // count] for index in range(count if rounds else 0))
+    told, where = _labels(campaign.segments, count, other)
+    moved = np.asarray(chosen or (0,)) / max(campaign.n_rounds - 1, 1) * change + where * spread
     for each in campaign.questions:
-        share = np.clip(draw(rng, count), 0.0, 1.0)
+        share = np.clip(draw(rng, count) + moved, 0.0, 1.0)
         if isinstance(each, Number):
             values[each.name] = each.lower + share * (each.upper - each.lower)
         elif isinstance(each, Answers):
             places = np.minimum(share * each.n_answers, each.n_answers - 1).astype(int)
             values[each.name] = [each.labels[place] for place in places.tolist()]
-    return Population(values)
+    return Population(values, told, chosen)
+
+
+def _labels(
+    segments: Segments | None, people: int, rng: np.random.Generator
+) -> tuple[list[dict[str, str]], Array]:
+    """Draw labels, and where the first is in its list: from -1/2 to 1/2."""
+    told: list[dict[str, str]] = [{} for _ in range(people)]
+    where: Array = np.zeros(people)
+    if segments is None:
+        return [], where
+    for index, (name, labels) in enumerate(segments.names):
+        places = rng.integers(len(labels), size=people)
+        if index == 0:
+            where = places / (len(labels) - 1) - 0.5
+        tells = rng.random(people) >= _SILENT
+        for person, place in zip(told, np.where(tells, places, -1).tolist(), strict=True):
+            if place >= 0:
+                person[name] = labels[place]
+    return told, where
+
+
+def open_rounds(campaign: Campaign, now: datetime) -> range:
+    """Return the rounds whose reports are counted now: the present one, and late ones.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from noutput.campaign import AnswerTable, Schedule, YesNo
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", text="Late?", questions=(YesNo(name="late"),),
+    ...     tables=(AnswerTable(1.1, ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 3, 15, tzinfo=UTC),
+    ...     schedule=Schedule("day", rounds_per_period=7),
+    ... )
+    >>> open_rounds(campaign, datetime(2026, 3, 5, 6, tzinfo=UTC))
+    range(3, 5)
+    """
+    schedule = campaign.schedule
+    if schedule is None:
+        return range(0)
+    passed = (now - campaign.opens).total_seconds()
+    begun = min(int(passed // schedule.seconds) + 1, campaign.n_rounds)
+    return range(max(int((passed - schedule.grace) // schedule.seconds), 0), begun)
 
 
 def send_reports(
@@ -101,7 +186,7 @@ def send_reports(
     """Send everybody's reports in packed batches, a few at a time; yield every receipt.
 
     A batch has the reports of up to `batch` people, and of fewer where each sends so many that a
-    batch could not hold them.
+    batch could not hold them. Where the campaign is adaptive, people look for its next wave.
 
     Raises
     ------
@@ -111,10 +196,14 @@ def send_reports(
     each = 1 if campaign.ask == "one" else len(campaign.questions)
     size = min(_checks.whole("batch", batch, 1, MAX_BATCH), MAX_BATCH // each)
 
+    newest = [campaign]
+
     def send(start: int) -> Receipt:
-        last = min(start + size, len(people))
-        drawn = (draw_reports(campaign, people.person(i)) for i in range(start, last))
-        return send_batch(url, campaign, chain.from_iterable(drawn))
+        if campaign.next_wave is not None and len(newest[-1].waves) == 1:
+            newest.append(fetch_campaign(url, root=campaign.root))
+        asked, last = newest[-1], min(start + size, len(people))
+        drawn = (people.drawn(asked, i) for i in range(start, last))
+        return send_batch(url, asked, chain.from_iterable(drawn))
 
     with ThreadPoolExecutor(_SENDERS) as pool:
         yield from pool.map(send, range(0, len(people), size))

@@ -55,13 +55,14 @@ class Steps:
         """Return how many new reports the next step has at least."""
         return max(self.least, math.ceil(round(self.share * published, 6)))
 
-    def is_due(self, published: int, counted: int, *, closed: bool) -> bool:
+    def is_due(self, published: int, counted: int, *, closed: bool, beside: int = 0) -> bool:
         """Say whether the next step is complete.
 
         After the campaign was closed, a last step needs the fewest reports, whatever the share.
-        Where nothing was published before, all reports are one step, however few they are.
+        Where nothing was published before, neither of this wave nor `beside` it, all reports are
+        one step, however few they are.
         """
         new = counted - published
         if closed:
-            return new >= (self.least if published else 1)
+            return new >= (self.least if published or beside else 1)
         return new >= self.size(published)

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from noutput._extras import need
 from noutput.campaign.archive import PENDING, SHARDS, campaign_folder
 from noutput.campaign.campaign import Campaign
 from noutput.collector.archive import files
 from noutput.collector.archive.pending import Pending, Rows
-from noutput.collector.cells import CellLayout
+from noutput.collector.cells import CELL, CellLayout
+from noutput.collector.logs import event
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
 from noutput.errors import InvalidArgumentError, NoutputError
 
@@ -77,7 +80,7 @@ class Archive:
                 with _unavailable():
                     files.write_document(self.folder, campaign)
                 self._known.add(campaign.fingerprint)
-        self._pending.add([Rows(each.fingerprint, *columns) for each, *columns in reports])
+        self._pending.add([Rows(each.root, *columns) for each, *columns in reports])
 
     def sizes(self) -> dict[str, int]:
         """Return the number of pending reports of every campaign that has any."""
@@ -91,7 +94,7 @@ class Archive:
         least : int
             Fewer reports of a campaign stay pending.
         only : collection of str, optional
-            The fingerprints of the campaigns; all if not given.
+            The roots of the campaigns; all if not given.
 
         Raises
         ------
@@ -99,26 +102,26 @@ class Archive:
             If that failed for some of them; the others are written.
         """
         failure: UnavailableError | None = None
-        for fingerprint, size in self._pending.sizes().items():
-            if size >= least and (only is None or fingerprint in only):
+        for root, size in self._pending.sizes().items():
+            if size >= least and (only is None or root in only):
                 try:
-                    self._flush(fingerprint, size, least)
+                    self._flush(root, size, least)
                 except UnavailableError as error:
                     failure = error
         if failure is not None:
             raise failure
 
-    def _flush(self, fingerprint: str, size: int, least: int) -> None:
+    def _flush(self, root: str, size: int, least: int) -> None:
         """Write the pending reports of one campaign to files."""
-        try:
-            with _unavailable():
-                document = files.read_document(self.folder, fingerprint)
-                layout = CellLayout(Campaign.from_json(document))
-        except UnavailableError:
-            self._known.discard(fingerprint)  # the next report writes what is missing
-            raise
         while size >= least:
-            taken = self._pending.take(fingerprint, MANY)
+            taken = self._pending.take(root, MANY)
+            try:  # after they were taken: the document has every wave that they are of
+                with _unavailable():
+                    document = files.read_document(self.folder, root)
+                    layout = CellLayout(Campaign.from_json(document))
+            except UnavailableError:
+                self._known.clear()  # the next report writes what is missing
+                raise
             found = len(taken.rows.ids) // 16
             if not found:  # another process was faster
                 break
@@ -127,14 +130,19 @@ class Archive:
             self._pending.drop(taken)
             size -= found
 
-    def compact(self, fingerprint: str) -> None:
+    def compact(self, root: str) -> None:
         """Put the small files of a campaign together, unless one of them is damaged."""
         try:
             with _unavailable():
-                files.compact(self.folder, fingerprint)
+                files.compact(self.folder, root)
         except (ValueError, LookupError, NotImplementedError) as error:  # what pyarrow raises
-            name = campaign_folder(fingerprint)
-            _log.warning("files of the archive in %s are not put together: %s", name, error)
+            name = campaign_folder(root)
+            _log.warning(
+                "files of the archive in %s are not put together: %s",
+                name,
+                error,
+                extra=event("archive-not-merged"),
+            )
 
     def probe(self, size: int = 0) -> None:
         """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
@@ -173,18 +181,26 @@ class ArchivedStore:
         for submission, outcome in zip(submissions, outcomes, strict=True):
             if outcome is not None:
                 counted.setdefault(submission.key, []).append(submission)
-        rows = [
-            (campaign, b"".join(each.ids for each in some), b"".join(each.cells for each in some))
-            for key, some in counted.items()
-            if (campaign := self._campaign(key)) is not None
-        ]
+        rows = []
+        for key, some in counted.items():
+            ids, cells = (b"".join(each) for each in zip(*(s[1:] for s in some), strict=True))
+            campaign = self._campaign(key, cells)
+            if campaign is not None:
+                rows.append((campaign, ids, cells))
         if rows:
             self._archive.add(rows)
         return outcomes
 
-    def _campaign(self, key: int) -> Campaign | None:
-        """Return a campaign; None where it was deleted after its reports were counted."""
-        if key not in self._campaigns:
+    def _campaign(self, key: int, cells: bytes) -> Campaign | None:
+        """Return a campaign that has these cells, those of its newest wave included.
+
+        None where it was deleted after its reports were counted.
+        """
+        known = self._campaigns.get(key)
+        grown = known is not None and known.next_wave is not None
+        if grown and known is not None:
+            grown = int(np.frombuffer(cells, CELL).max()) >= CellLayout(known).size
+        if known is None or grown:
             for row in self._store.campaigns():
                 if row.key == key:
                     self._campaigns[key] = Campaign.from_json(row.document)

@@ -18,19 +18,22 @@ from noutput.campaign.archive import (
     COLUMNS,
     DOCUMENT,
     ID,
+    LABEL,
     OUTPUT,
     QUESTION,
+    ROUND,
     SHARDS,
     campaign_folder,
     shard_folder,
 )
+from noutput.campaign.campaign import Campaign
 from noutput.collector.cells import CELL, CellLayout
+from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from noutput.campaign.campaign import Campaign
     from noutput.collector.archive.pending import Rows
 else:
     pa = LazyModule("pyarrow", "frames")
@@ -48,17 +51,27 @@ Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def write_document(archive: Path, campaign: Campaign) -> None:
-    """Make the folder of a campaign, with its document."""
-    folder = archive / campaign_folder(campaign.fingerprint)
+    """Make the folder of a campaign, with its document; one with fewer waves is replaced."""
+    folder = archive / campaign_folder(campaign.root)
     folder.mkdir(_PRIVATE_FOLDER, parents=True, exist_ok=True)
-    if not (folder / DOCUMENT).exists():
+    known = folder / DOCUMENT
+    missing = not known.exists()
+    if missing or _waves(known.read_bytes()) < len(campaign.waves):
         _write(folder, DOCUMENT, lambda file: file.write(campaign.to_json().encode()))
         _sync_folder(archive)
 
 
-def read_document(archive: Path, fingerprint: str) -> bytes:
+def _waves(document: bytes) -> int:
+    """Return how many waves a document has; none where it cannot be read."""
+    try:
+        return len(Campaign.from_json(document).waves)
+    except NoutputError:
+        return 0
+
+
+def read_document(archive: Path, root: str) -> bytes:
     """Return the document of a campaign whose reports are kept."""
-    return (archive / campaign_folder(fingerprint) / DOCUMENT).read_bytes()
+    return (archive / campaign_folder(root) / DOCUMENT).read_bytes()
 
 
 def write_reports(archive: Path, rows: Rows, layout: CellLayout) -> None:
@@ -68,13 +81,15 @@ def write_reports(archive: Path, rows: Rows, layout: CellLayout) -> None:
     ----------
     A file has its name once it is complete and on disk. Its rows are sorted by id: their order
     says nothing about when they came. It holds fingerprint, question, output and id of each
-    report, and no time; its name is random.
+    report, its labels and round where the campaign has them, and no time; its name is random.
     """
     ids = np.frombuffer(rows.ids, ">u8").reshape(-1, 2)
     order = _order(ids)
     ids = ids[order]
-    places, outputs = layout.answers(np.frombuffer(rows.cells, CELL)[order])
-    table = _table(layout.campaign, ids.tobytes(), places, outputs)
+    blocks, strata, outputs = layout.places(np.frombuffer(rows.cells, CELL)[order])
+    table = _table(layout.campaign, ids.tobytes(), blocks, outputs)
+    for name, column in _stratum_columns(layout, strata).items():
+        table = table.append_column(name, column)
     ends = np.searchsorted(ids[:, 0] >> np.uint64(60), np.arange(SHARDS + 1, dtype=np.uint64))
     for shard in range(SHARDS):
         start, size = int(ends[shard]), int(ends[shard + 1] - ends[shard])
@@ -83,7 +98,7 @@ def write_reports(archive: Path, rows: Rows, layout: CellLayout) -> None:
             _write_table(folder, table.slice(start, size))
 
 
-def compact(archive: Path, fingerprint: str) -> None:
+def compact(archive: Path, root: str) -> None:
     """Put the small files of a campaign together, and remove what a crash left behind.
 
     Guarantees
@@ -92,7 +107,7 @@ def compact(archive: Path, fingerprint: str) -> None:
     finds them once or twice, which counts the same, or finds a file gone and reads again.
     """
     for shard in range(SHARDS):
-        folder = archive / campaign_folder(fingerprint) / shard_folder(shard)
+        folder = archive / campaign_folder(root) / shard_folder(shard)
         _remove_abandoned(folder)
         for files in _small(folder):
             table = pa.concat_tables(map(_read, files))
@@ -113,17 +128,33 @@ def _order(ids: Words) -> np.ndarray[Any, np.dtype[np.intp]]:
     return order
 
 
-def _table(campaign: Campaign, ids: bytes, places: Any, outputs: Any) -> pa.Table:
-    size = len(places)
+def _table(campaign: Campaign, ids: bytes, blocks: Any, outputs: Any) -> pa.Table:
+    """Return reports as a table: each has the fingerprint of the wave that it was drawn in."""
+    size = len(blocks)
     names = pa.array([question.name for question in campaign.questions])
+    waves, places = np.divmod(blocks, len(names))
+    fingerprints = pa.array([wave.fingerprint for wave in campaign.waves])
     columns = {
-        CAMPAIGN: pa.repeat(campaign.fingerprint, 1).dictionary_encode(),
+        CAMPAIGN: pa.DictionaryArray.from_arrays(pa.array(waves, pa.int32()), fingerprints),
         QUESTION: pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), names),
         OUTPUT: pa.array(outputs, pa.int16()),
         ID: pa.Array.from_buffers(pa.binary(16), size, [None, pa.py_buffer(ids)]),
     }
-    columns[CAMPAIGN] = columns[CAMPAIGN].take(pa.array(np.zeros(size, np.int32)))
     return pa.table({name: columns[name] for name in COLUMNS})
+
+
+def _stratum_columns(layout: CellLayout, strata: Any) -> dict[str, pa.Array]:
+    """Return the round and the labels of reports, null where one is not told."""
+    campaign, found = layout.campaign, {}
+    if campaign.schedule is not None:
+        found[ROUND] = pa.array(layout.strata.rounds_of(strata), pa.int16())
+    if campaign.segments is not None:
+        rest = layout.strata.combinations_of(strata)
+        for name, labels in reversed(campaign.segments.names):
+            rest, digits = np.divmod(rest, len(labels) + 1)
+            places = pa.array(digits - 1, pa.int32(), mask=digits == 0)
+            found[LABEL + name] = pa.DictionaryArray.from_arrays(places, pa.array(labels))
+    return found
 
 
 def _small(folder: Path) -> Iterator[list[Path]]:
@@ -145,7 +176,9 @@ def _small(folder: Path) -> Iterator[list[Path]]:
 
 
 def _read(file: Path) -> pa.Table:
-    with pq.ParquetFile(file, read_dictionary=[CAMPAIGN, QUESTION]) as opened:
+    with pq.ParquetFile(file) as opened:
+        texts = [name for name in opened.schema_arrow.names if name not in (OUTPUT, ID, ROUND)]
+    with pq.ParquetFile(file, read_dictionary=texts) as opened:
         return opened.read()
 
 
@@ -162,8 +195,8 @@ def _write_table(folder: Path, table: pa.Table) -> None:
     def write(file: IO[bytes]) -> None:
         # ids are random: neither a dictionary nor compression makes them smaller
         pq.write_table(
-            table, file, compression="none", use_dictionary=[CAMPAIGN, QUESTION, OUTPUT],
-            store_schema=False,
+            table, file, compression="none", store_schema=False,
+            use_dictionary=[name for name in table.column_names if name != ID],
         )  # fmt: skip
 
     _write(folder, f"{secrets.token_hex(16)}.parquet", write)

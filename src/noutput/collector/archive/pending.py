@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     Parameters
     ----------
     campaign : str
-        Its fingerprint.
+        Its root.
     ids : bytes
         16 bytes per report.
     cells : bytes

@@ -23,8 +23,8 @@ _TYPES = {
     "": "text/plain; charset=utf-8",
 }
 _NAMES = (
-    "style.css", "theme.js", "live.js", "chart.js", "history.js", "try.js", "noutput.min.js",
-    "icon.svg", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE",
+    "style.css", "theme.js", "live.js", "chart.js", "history.js", "rounds.js", "try.js",
+    "noutput.min.js", "icon.svg", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE",
 )  # fmt: skip
 
 

@@ -13,12 +13,15 @@ from noutput.collector.dashboard.subject import Followed, Glance, Subject, Table
 from noutput.collector.dashboard.svg import document, put_text
 from noutput.collector.estimates import NOTHING
 from noutput.estimate.mean import reports_needed
+from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noutput.collector.pooled import Part
+    from noutput.estimate.mean import MeanEstimate
     from noutput.estimate.summary import Summary
-    from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
-    from noutput.tally import Tally
 
 __all__ = ["draw_number", "number_subject"]
 
@@ -58,8 +61,7 @@ _KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 def number_subject(
     question: Number,
     found: Summary,
-    mechanism: TableMechanism,
-    tally: Tally,
+    parts: Sequence[Part],
     *,
     alone: bool,
     note: str = "",
@@ -83,7 +85,7 @@ def number_subject(
             figure=found.mean,
             half=found.mean_estimate.half_width(),
             most=found.distribution.bounds.half_width,
-            needed=partial(reports_needed, mechanism, tally, found.mean_estimate),
+            needed=partial(_needed, parts, found.mean_estimate),
         ),
         chart_title="How the answers are spread",
         readout=f"Share of people in steps of {step}." if found.is_told else _UNTOLD,
@@ -97,6 +99,18 @@ def number_subject(
         basis=f"{note} {_basis(found)}".lstrip(),
         choices=_CHOICES,
     )
+
+
+def _needed(parts: Sequence[Part], found: MeanEstimate, wanted: float) -> float:
+    """Return about how many reports make half the interval as short as wanted.
+
+    With several waves it is as if the reports to come were like those that came.
+    """
+    first, *others = parts
+    if not others and isinstance(first.mechanism, TableMechanism):
+        return reports_needed(first.mechanism, first.tally, found, wanted)
+    reports = sum(part.tally.total for part in parts)
+    return reports * max(found.half_width() / wanted, 1.0) ** 2
 
 
 def _basis(found: Summary) -> str:

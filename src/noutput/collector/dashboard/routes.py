@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from noutput.collector.dashboard import session
+from noutput.collector.dashboard.asked import Asked
 from noutput.collector.dashboard.assets import assets
+from noutput.collector.dashboard.overview import headline
 from noutput.collector.dashboard.pages import answer, page, render
 from noutput.collector.dashboard.privacy import privacy
+from noutput.collector.dashboard.strata import find_strata, strata_views
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import draw, question_view
-from noutput.collector.estimates import ASSUMPTIONS, NOTHING, page_bins
+from noutput.collector.dashboard.waves import newest_reports, wave_views
+from noutput.collector.estimates import page_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -27,6 +29,7 @@ from noutput.collector.http.access import (
 )
 from noutput.collector.http.headers import OWN
 from noutput.collector.http.problems import ProblemError
+from noutput.collector.strata import Selection
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,16 +44,19 @@ __all__ = ["campaign_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 
+_STATES = ("open", "upcoming", "closed")  # in the order of the overview
 _STILL_SECONDS = 15  # how long a page may stay as it is where no report comes
 _LAST_SECONDS = 60  # within which what came last is published after the end of a campaign
 
 
 @router.get("/")
 async def front_page(request: Request, services: Shared, token: MaybeReader) -> Response:
-    """List the campaigns whose estimates the visitor may read."""
+    """List the campaigns whose estimates the visitor may read: first those that are open."""
     now = services.clock()
     entries = await services.lanes.store.run(services.directory.all)
     totals = await services.lanes.store.run(services.store.published_totals)
+    mine = [each for each in reversed(entries) if may_read(token, each)]
+    mine.sort(key=lambda each: _STATES.index(each.state(now)))
     rows = [
         (
             each.campaign,
@@ -59,27 +65,46 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
             totals.get(each.key, 0),
             bool(_alarms(services, each, token, now)),
         )
-        for each in reversed(entries)
-        if may_read(token, each)
+        for each in mine
     ]
-    values = {"rows": rows, "signed_in": token is not None, "path": "/"}
     shown = tuple((campaign.fingerprint, *rest) for campaign, *rest in rows)
-    make = partial(services.lanes.pages.run, render, "index.html", values)
-    found = await services.renderings.get(("index", token is not None), shown, make)
+
+    async def whole() -> str:
+        headlines = [await _headline(services, each, totals.get(each.key, 0)) for each in mine]
+        values = {"rows": list(zip(rows, headlines, strict=True)), "path": "/"}
+        return await services.lanes.pages.run(
+            render, "index.html", {**values, "signed_in": token is not None}
+        )
+
+    found = await services.renderings.get(("index", token is not None), shown, whole)
     return answer(request, found)
+
+
+async def _headline(services: Services, entry: KnownCampaign, total: int) -> str:
+    """Return the figure of a campaign as HTML, made once per release and read from its history."""
+
+    async def make() -> str:
+        known = await services.lanes.store.run(services.store.history, entry.key)
+        question = entry.campaign.questions[0]
+        shown = headline(question, [each for each in known if each.question == 0])
+        values = {"headline": shown, "reports": total, "least": services.steps.least}
+        return await services.lanes.pages.run(render, "headline.html", values)
+
+    found = await services.renderings.get(("headline", entry.key), total, make)
+    return found.content.decode()
 
 
 async def campaign_page(
     request: Request, services: Services, entry: KnownCampaign, token: TokenRow | None
 ) -> Response:
     """Return the page of a campaign: all of it, or what everybody may see."""
-    place = _place(request, entry)
-    target = _positive(request.query_params.get("target"))
+    campaign, asked = entry.campaign, Asked.read(entry.campaign, request.query_params)
+    place = asked.place
     now = services.clock()
     values = {
-        "entry": entry, "campaign": entry.campaign, "state": entry.state(now),
-        "path": _path(request, target), "signed_in": token is not None,
-        "assume": _assume(request),
+        "entry": entry, "campaign": campaign, "state": entry.state(now),
+        "path": request.url.path + asked.query(campaign), "signed_in": token is not None,
+        "assume": asked.assume, "asked": asked, "nothing": Selection(),
     }  # fmt: skip
     # Everybody with the same rights gets the same page, which is made once per change.
     rights = (may_read(token, entry), is_operator(token, entry), token is not None)
@@ -91,8 +116,9 @@ async def campaign_page(
             return await services.lanes.pages.run(render, "private.html", {**values, **more})
 
         return answer(request, await services.renderings.get(name, values["state"], promise))
-    bins = page_bins(entry.campaign.questions[place])
-    found = await services.estimates.get(entry, bins, place, _assume(request))
+    bins = page_bins(campaign.questions[place])
+    found = await services.estimates.get(entry, bins, place, asked.assume, asked.selection)
+    strata = await find_strata(services, entry, asked, now)
     alarms = _alarms(services, entry, token, now)
     ending = _is_ending(entry, now)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) or ending else 0
@@ -104,17 +130,19 @@ async def campaign_page(
     def draw_page(known: list[Milestone]) -> str:
         shown = found.questions[place]
         mine = [each for each in known if each.question == place and each.reports <= shown.reports]
-        step = services.steps.size(shown.reports)
-        view = question_view(entry, shown, mine, found.reports, step, target, now)
+        step, least = _steps(services, entry, newest_reports(place, found.waves, shown.reports))
+        mine = [] if asked.selection else mine
+        view = question_view(entry, shown, mine, found.reports, step, asked.target, now)
         more = {
             "found": found, "view": view, "privacy": privacy(entry, place, found.readers),
-            "shown": shown, "step": step, "least": services.steps.least,
-            "epsilon": entry.campaign.tables[place].epsilon, "alarms": alarms,
-            "ending": ending,
+            "shown": shown, "step": step, "least": least,
+            "epsilon": campaign.tables[place].epsilon, "alarms": alarms,
+            "ending": ending, "waves": wave_views(campaign, place, found.waves),
+            **strata_views(entry, asked, strata, least, now),
         }  # fmt: skip
         return render("campaign.html", {**values, **more})
 
-    version = (found, values["state"], moment, alarms)
+    version = (found, values["state"], moment, alarms, strata)
     return answer(request, await services.renderings.get(name, version, whole))
 
 
@@ -134,40 +162,16 @@ def _alarms(
     return services.watcher.alarms(entry, now) if is_operator(token, entry) else ()
 
 
-def _path(request: Request, target: float | None) -> str:
-    """Return the address of a page with the parameters that it knows, and no others."""
-    name = request.query_params.get("question", request.query_params.get("attribute"))
-    known = {
-        "question": name,
-        "target": None if target is None else f"{target:g}",
-        "assume": _assume(request) or None,
-    }
-    query = urlencode({name: value for name, value in known.items() if value is not None})
-    return request.url.path + (f"?{query}" if query else "")
+def _steps(services: Services, entry: KnownCampaign, reports: int) -> tuple[int, int]:
+    """Return how many reports are published next, and how many at least.
 
-
-def _place(request: Request, entry: KnownCampaign) -> int:
-    name = request.query_params.get("question", request.query_params.get("attribute"))
-    if name is None:
-        return 0
-    place = entry.campaign.question_indexes.get(name)
-    if place is None:
-        raise ProblemError("not-found", f"the campaign has no question {name[:100]!r}")
-    return place
-
-
-def _assume(request: Request) -> str:
-    """Return what intervals may assume: nothing unless a known assumption is asked for."""
-    asked = request.query_params.get("assume", NOTHING)
-    return asked if asked in ASSUMPTIONS else NOTHING
-
-
-def _positive(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0.0 < number < math.inf else None
+    With labels or rounds, every combination and round has steps of its own.
+    """
+    steps, segments = services.steps, entry.campaign.segments
+    if entry.layout.strata.size == 1:
+        return steps.size(reports), steps.least
+    least = max(steps.least, 0 if segments is None else segments.minimum)
+    return least, least
 
 
 @router.get("/campaigns/{id}/estimates.csv")
@@ -177,10 +181,11 @@ async def export_csv(
     """Return everything that is estimated as one table."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    bins, assume = page_bins(entry.campaign.questions[0]), _assume(request)
-    found = await services.estimates.get(entry, bins, None, assume)
+    asked = Asked.read(entry.campaign, request.query_params)
+    bins, chosen = page_bins(entry.campaign.questions[0]), (asked.assume, asked.selection)
+    found = await services.estimates.get(entry, bins, None, *chosen)
     make = partial(services.lanes.pages.run, estimates_csv, found)
-    table = await services.renderings.get(("table", entry.key, assume), found, make)
+    table = await services.renderings.get(("table", entry.key, *chosen), found, make)
     return _file(f"{entry.campaign.id}.csv", "text/csv", table)
 
 
@@ -191,15 +196,17 @@ async def export_svg(
     """Return the picture of the answers to a question."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    place = _place(request, entry)
-    bins, assume = page_bins(entry.campaign.questions[place]), _assume(request)
-    found = (await services.estimates.get(entry, bins, place, assume)).questions[place]
+    asked = Asked.read(entry.campaign, request.query_params)
+    place, chosen = asked.place, (asked.assume, asked.selection)
+    bins = page_bins(entry.campaign.questions[place])
+    found = (await services.estimates.get(entry, bins, place, *chosen)).questions[place]
     if found.summary is None:
         raise ProblemError("not-found", f"there is no picture: {found.reason}")
-    asked = found.question.text or entry.campaign.text
-    heading = f"{asked} ({found.reports:,} private reports)"
+    text = found.question.text or entry.campaign.text
+    about = f", {asked.selection.text}" if asked.selection else ""
+    heading = f"{text} ({found.reports:,} private reports{about})"
     make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)
-    picture = await services.renderings.get(("picture", entry.key, place, assume), found, make)
+    picture = await services.renderings.get(("picture", entry.key, place, *chosen), found, make)
     return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
 
 

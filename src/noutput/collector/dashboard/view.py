@@ -15,7 +15,6 @@ from noutput.collector.dashboard.answers import answers_subject, draw_answers
 from noutput.collector.dashboard.numbers import draw_number, number_subject
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
 from noutput.estimate.summary import AnswerSummary
-from noutput.mechanisms.table import TableMechanism
 from noutput.questions import Number
 
 if TYPE_CHECKING:
@@ -147,13 +146,8 @@ def _subject(entry: KnownCampaign, estimate: QuestionEstimates) -> Subject | Non
         return None
     if isinstance(found, AnswerSummary):
         return answers_subject(found)
-    place = entry.campaign.question_indexes[found.question.name]
-    mechanism, alone = entry.mechanisms[place], len(entry.campaign.questions) == 1
-    if not isinstance(mechanism, TableMechanism):  # pragma: no cover (campaigns pair them)
-        raise TypeError(type(mechanism).__name__)
-    return number_subject(
-        found.question, found, mechanism, estimate.tally, alone=alone, note=estimate.note
-    )
+    alone = len(entry.campaign.questions) == 1
+    return number_subject(found.question, found, estimate.parts, alone=alone, note=estimate.note)
 
 
 def _goal(

@@ -172,9 +172,10 @@ def check_metrics(token: TokenRow | None) -> None:
 
 
 def sees_alarms(token: TokenRow | None) -> bool:
-    """Say whether the metrics tell somebody who may read them of alarms, too.
+    """Say whether the metrics tell somebody who may read them of single campaigns, too.
 
-    An alarm may depend on what unpublished reports say, so holders of read tokens learn of none.
+    An alarm may depend on what unpublished reports say, and how many of a round are counted tells
+    how many are hidden, so holders of read tokens learn neither.
     """
     return token is not None and (token.kind != "read" or token.parent is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -9,14 +10,14 @@ from fastapi.responses import Response
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
+from noutput.collector.administration.summaries import campaign_summary
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.access import Admin, FullAdmin, Id, Shared, check_admin
 from noutput.collector.http.body import read_body
 from noutput.collector.http.models import CampaignSummary
 from noutput.collector.http.openapi import CAMPAIGN_BODY, refusals
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.http.public import campaign_summary
-from noutput.collector.store.interface import ConflictError
+from noutput.collector.store.interface import Action, ConflictError
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _BODY = ("body-too-large", "request-timeout", "unsupported-media-type")
     tags=["administration"],
 )
 async def create_campaign(
-    request: Request, response: Response, services: Shared, _: FullAdmin
+    request: Request, response: Response, services: Shared, token: FullAdmin
 ) -> CampaignSummary:
     """Keep a campaign; its tables are certified first, and must tell all answers apart."""
     body = await json_body(request, services, services.limits.campaign_bytes)
@@ -50,7 +51,8 @@ async def create_campaign(
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         raise ProblemError("invalid-campaign", str(error)) from None
     now = format_instant(services.clock())
-    values = (campaign.id, campaign.fingerprint, campaign.to_json(), now)
+    action = Action(now, token.id, "campaign.create", campaign.id)
+    values = (campaign.id, campaign.fingerprint, campaign.to_json(), now, action)
     try:
         row, new = await services.lanes.changes.run(services.store.create, *values)
     except ConflictError as error:
@@ -76,7 +78,9 @@ async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> Cam
     """Count no more reports, before the time that the campaign names."""
     check_admin(token, await services.entry(campaign_id))
     now = format_instant(services.clock())
-    row = await services.lanes.changes.run(services.store.close_campaign, campaign_id, now)
+    action = Action(now, token.id, "campaign.close", campaign_id)
+    close = partial(services.store.close_campaign, campaign_id, now, action=action)
+    row = await services.lanes.changes.run(close)
     if row is None:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
     entry = await services.lanes.changes.run(services.directory.take, row)
@@ -93,7 +97,8 @@ async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> Cam
 async def delete_campaign(campaign_id: Id, services: Shared, token: Admin) -> None:
     """Forget a campaign, its counts, the ids of its reports and its tokens."""
     check_admin(token, await services.entry(campaign_id))
-    gone = await services.lanes.changes.run(services.store.delete, campaign_id)
+    action = Action(format_instant(services.clock()), token.id, "campaign.delete", campaign_id)
+    gone = await services.lanes.changes.run(services.store.delete, campaign_id, action)
     services.directory.forget(campaign_id)
     if not gone:
         raise ProblemError("unknown-campaign", f"there is no campaign {campaign_id!r}")
@@ -113,4 +118,4 @@ async def _summary(services: Services, entry: KnownCampaign) -> CampaignSummary:
     counts = await services.lanes.changes.run(services.store.counts, entry.key)
     shown = await services.lanes.changes.run(services.store.published, entry.key)
     totals = (sum(shown.counts.values()), sum(counts.values()))
-    return campaign_summary(services, entry, *totals)
+    return campaign_summary(entry, services.clock(), *totals)

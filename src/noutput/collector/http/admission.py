@@ -5,12 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
 
+from noutput.campaign.text import format_instant
 from noutput.collector.http.access import Admin, Id, Shared, check_admin
 from noutput.collector.http.admin import json_body
 from noutput.collector.http.models import AdmissionRequest, AdmissionTokens
 from noutput.collector.http.openapi import ADMISSION_BODY, refusals
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.issuing import issue_tokens
+from noutput.collector.store.interface import Action
 from noutput.errors import InvalidArgumentError
 
 __all__ = ["router"]
@@ -37,7 +39,9 @@ async def create_tokens(
     check_admin(admin, entry)
     try:
         wanted = AdmissionRequest.model_validate_json(body)
-        work = (services.store, entry.key, entry.campaign, wanted.count)
+        now = format_instant(services.clock())
+        action = Action(now, admin.id, "token.issue", campaign_id, detail=str(wanted.count))
+        work = (services.store, entry.key, entry.campaign, wanted.count, action)
         tokens = await services.lanes.changes.run(issue_tokens, *work)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]

@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING, Final
 from noutput import _checks
 from noutput._text import check_text
 from noutput.campaign.text import format_instant, parse_instant
-from noutput.collector.store.interface import Store, TokenRow, UnavailableError
+from noutput.collector.store.interface import (
+    COMMAND_LINE,
+    Action,
+    Store,
+    TokenRow,
+    UnavailableError,
+)
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "KINDS", "SIGNED_IN", "RecentTokens", "browser_token", "first_admin_token", "new_token",
-    "recognize",
+    "KINDS", "SIGNED_IN", "RecentTokens", "browser_token", "creation", "first_admin_token",
+    "new_token", "recognize",
 ]  # fmt: skip
 
 KINDS: Final = ("admin", "read", "metrics")
@@ -89,7 +95,12 @@ def first_admin_token(store: Store, now: datetime) -> str | None:
     """Return an admin token for all campaigns where the database has none, else None."""
     store.drop_expired_tokens(format_instant(now))
     token, row = new_token("admin", None, now, label="noutput serve")
-    return token if store.add_token(row, first=True) else None
+    return token if store.add_token(row, first=True, action=creation(row)) else None
+
+
+def creation(row: TokenRow, by: str = COMMAND_LINE, campaign: str | None = None) -> Action:
+    """Return what the log says about a new token, for all campaigns if none is named."""
+    return Action(row.created, by, "token.create", campaign, row.id, row.kind)
 
 
 def browser_token(store: Store, admin: TokenRow, now: datetime) -> str | None:

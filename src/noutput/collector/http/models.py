@@ -6,12 +6,13 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from noutput.collector.http.strata_models import StrataModel  # noqa: TC001 (pydantic reads it)
+
 __all__ = [
-    "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary", "DistributionModel",
-    "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "PrivacyModel", "ProblemModel",
-    "PublishedModel", "ReadersModel", "ReportOutcome",
-    "TokenCreated", "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
-    "YesNoEstimate",
+    "ActionLog", "ActionModel", "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary",
+    "DistributionModel", "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "PrivacyModel",
+    "ProblemModel", "PublishedModel", "ReadersModel", "ReportOutcome", "TokenCreated", "TokenInfo",
+    "TokenKind", "TokenList", "TokenRequest", "VarianceModel", "YesNoEstimate",
 ]  # fmt: skip
 
 
@@ -259,6 +260,23 @@ class PrivacyModel(_Model):
     )
 
 
+class WaveQuestion(_Model):
+    """How a wave asked one question."""
+
+    name: str
+    lower: float | None = Field(description="Numbers below were moved to it; null for answers.")
+    upper: float | None = Field(description="Numbers above were moved to it; null for answers.")
+    reports: int = Field(ge=0, description="How many of this wave are published.")
+    reason: str = Field(description="Why these bounds; empty in the first wave.")
+
+
+class WaveModel(_Model):
+    """One wave of a campaign; one that is not adaptive has one."""
+
+    fingerprint: str = Field(description="Of the document up to this wave.")
+    questions: list[WaveQuestion]
+
+
 class EstimatesModel(_Model):
     """What a campaign's reports say."""
 
@@ -274,8 +292,12 @@ class EstimatesModel(_Model):
         description="When these counts were published; null before the first step."
     )
     privacy: PrivacyModel
+    waves: list[WaveModel]
     level: float = Field(description="Of every interval on its own, but for `joint_interval`.")
     questions: list[NumberEstimate | AnswersEstimate | YesNoEstimate]
+    strata: StrataModel | None = Field(
+        default=None, description="Absent for a campaign without segments and rounds."
+    )
 
 
 class TokenRequest(_Model):
@@ -327,6 +349,25 @@ class AdmissionTokens(_Model):
     """New one-time tokens, each for one person; they are shown this once."""
 
     tokens: list[str]
+
+
+class ActionModel(_Model):
+    """An administrative action: no address, no label and no secret."""
+
+    number: int = Field(ge=1, description="Without gaps: what is missing was taken out.")
+    at: str
+    by: str = Field(description='The id of a token, or "command line" for the operator.')
+    name: str = Field(description="Such as campaign.close or token.create.")
+    campaign: str | None = Field(description="Which campaign it is about.")
+    token: str | None = Field(description="The id of the token that it is about.")
+    detail: str = Field(description="The kind of a token, or how many there are.")
+
+
+class ActionLog(_Model):
+    """Administrative actions, the newest first."""
+
+    entries: list[ActionModel]
+    next: int | None = Field(description="The `before` of the next page; null on the last one.")
 
 
 class Health(_Model):

@@ -6,7 +6,10 @@ from typing import Any
 
 from noutput.campaign.admission import KINDS, MAX_PER_HOUR
 from noutput.campaign.campaign import MAX_QUESTIONS, OBJECTIVES
+from noutput.campaign.schedule import EVERY, MAX_GRACE, MAX_PER_PERIOD, MAX_ROUNDS
+from noutput.campaign.segments import LEAST, MAX_COMBINATIONS, MAX_MINIMUM, MAX_NAMES
 from noutput.campaign.tokens import TOKEN
+from noutput.campaign.waves import MAX_WAVES
 from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
 from noutput.collector.http.models import AdmissionRequest, ProblemModel, TokenRequest
 from noutput.collector.http.problems import PROBLEMS
@@ -23,8 +26,8 @@ _EVERYWHERE = (
 )
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    required = list(properties)
+def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
     return {
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": False,
@@ -35,8 +38,13 @@ def _text(most: int) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "maxLength": most}
 
 
+def _whole(low: int, high: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
 _ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_NAME = {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"}
 _MANY = {"type": "array", "minItems": 1, "maxItems": MAX_QUESTIONS}
 _CAMPAIGN = {
     "format": {"const": "noutput-campaign"},
@@ -56,11 +64,46 @@ _ADMISSION = {
             "additionalProperties": False,
             "properties": {
                 "kind": {"enum": list(KINDS)},
-                "reports_per_hour": {"type": "integer", "minimum": 1, "maximum": MAX_PER_HOUR},
+                "reports_per_hour": _whole(1, MAX_PER_HOUR),
                 "issuer": {"type": "string", "maxLength": 266},
                 "key": {"type": "string", "minLength": 456, "maxLength": 456},
             },
         },
+    ]
+}
+_SEGMENTS = {
+    "oneOf": [
+        {"const": {}},
+        _object(
+            {
+                "names": {
+                    "type": "array", "minItems": 1, "maxItems": MAX_NAMES,
+                    "items": _object(
+                        {
+                            "name": _NAME,
+                            "labels": {
+                                "type": "array", "minItems": 2, "maxItems": MAX_COMBINATIONS,
+                                "uniqueItems": True, "items": _text(64),
+                            },
+                        }
+                    ),
+                },
+                "minimum": _whole(LEAST, MAX_MINIMUM),
+            }
+        ),
+    ]
+}  # fmt: skip
+_SCHEDULE = {
+    "oneOf": [
+        {"type": "null"},
+        _object(
+            {
+                "every": {"enum": list(EVERY)},
+                "rounds_per_period": _whole(1, MAX_PER_PERIOD),
+                "answers": _whole(1, MAX_PER_PERIOD),
+                "grace": _whole(0, MAX_GRACE),
+            }
+        ),
     ]
 }
 _CAMPAIGNS = [
@@ -71,9 +114,9 @@ _CAMPAIGNS = [
     },
     {
         "version": {"const": 2}, **_CAMPAIGN, "text": _text(1000), "ask": {"enum": ["one", "all"]},
-        "questions": _MANY, "waves": {"type": "array", "minItems": 1, "maxItems": 1},
-        "tables": _MANY, "segments": {"const": {}}, "schedule": {"const": None},
-        "admission": _ADMISSION,
+        "questions": _MANY, "waves": {**_MANY, "maxItems": MAX_WAVES},
+        "tables": {**_MANY, "maxItems": MAX_QUESTIONS * MAX_WAVES}, "segments": _SEGMENTS,
+        "schedule": _SCHEDULE, "admission": _ADMISSION,
     },
 ]  # fmt: skip
 CAMPAIGN_BODY: dict[str, Any] = {
@@ -94,24 +137,34 @@ TOKEN_BODY: dict[str, Any] = {
 }
 
 
+_STRATUM = ("labels", "round")  # of campaigns with segments or a schedule
+
+
 def _bodies(version: int, noun: str, **more: Any) -> dict[str, dict[str, Any]]:
     """Return a report and a batch of campaigns of one version."""
     answer = {
-        noun: {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
-        "output": {"type": "integer", "minimum": 0, "maximum": 255},
+        noun: _NAME,
+        "output": _whole(0, 255),
         "id": _ID,
         **more,
     }
     head = {"version": {"const": version}, "campaign": _FINGERPRINT}
-    many = {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": _object(answer)}
-    return {REPORT_TYPE: _object(head | answer), BATCH_TYPE: _object(head | {"reports": many})}
+    items = _object(answer, _STRATUM)
+    many = {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": items}
+    one = _object(head | answer, _STRATUM)
+    return {REPORT_TYPE: one, BATCH_TYPE: _object(head | {"reports": many})}
 
 
 _TOKEN = {"type": "string", "pattern": f"^({TOKEN.pattern})$"}
+_LABELS = {
+    "type": "object", "minProperties": 1, "maxProperties": MAX_NAMES,
+    "additionalProperties": _text(64),
+}  # fmt: skip
 _FORMS = [
     _bodies(1, "attribute"),
-    _bodies(2, "question"),
-    _bodies(2, "question", token=_TOKEN),  # where the campaign is not open to everybody
+    _bodies(2, "question", labels=_LABELS, round=_whole(0, MAX_ROUNDS - 1)),
+    # where the campaign is not open to everybody
+    _bodies(2, "question", token=_TOKEN, labels=_LABELS),
 ]
 _BODIES: dict[str, dict[str, Any]] = {
     REPORT_TYPE: {"oneOf": [form[REPORT_TYPE] for form in _FORMS]},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from noutput import __version__
-from noutput.campaign.text import format_instant
+from noutput.collector.administration.summaries import campaign_summary
 from noutput.collector.dashboard.routes import campaign_page
 from noutput.collector.estimates import LEVELS, NOTHING, PAGE_LEVEL, allowed_bins
 from noutput.collector.http.access import (
@@ -26,22 +26,22 @@ from noutput.collector.http.access import (
 )
 from noutput.collector.http.models import (
     CampaignList,
-    CampaignSummary,
     EstimatesModel,
     Health,
     ReportOutcome,
 )
 from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
 from noutput.collector.http.problems import ProblemError
+from noutput.collector.http.strata import (
+    MOST_LABELS,
+    ROUNDS,
+    SEGMENT,
+    check_level,
+    read_selection,
+)
 from noutput.collector.metrics import METRICS_TYPE
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from noutput.collector.services import Services
-    from noutput.collector.store.directory import KnownCampaign
-
-__all__ = ["campaign_summary", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
 _BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
@@ -62,39 +62,18 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     totals: dict[int, int] = {}
     if token is not None and token.kind == "admin":
         totals = await services.lanes.store.run(services.store.totals)
+    now = services.clock()
     return CampaignList(
         campaigns=[
             campaign_summary(
-                services,
                 entry,
+                now,
                 shown.get(entry.key, 0),
                 totals.get(entry.key, 0) if may_administer(token, entry) else None,
             )
             for entry in entries
             if may_read(token, entry)
         ]
-    )
-
-
-def campaign_summary(
-    services: Services, entry: KnownCampaign, reports: int, received: int | None
-) -> CampaignSummary:
-    """Return what a list says about a campaign: to its administrators, also what was counted."""
-    campaign = entry.campaign
-    return CampaignSummary(
-        id=campaign.id,
-        title=campaign.title,
-        text=campaign.text,
-        fingerprint=campaign.fingerprint,
-        epsilon=campaign.epsilon,
-        objectives=list(campaign.objectives),
-        public=campaign.public,
-        opens=format_instant(campaign.opens),
-        closes=format_instant(campaign.closes),
-        closed=None if entry.closed is None else format_instant(entry.closed),
-        state=entry.state(services.clock()),
-        reports=reports,
-        received=received,
     )
 
 
@@ -111,7 +90,7 @@ def campaign_summary(
 async def get_campaign(
     campaign_id: Id, request: Request, services: Shared, token: MaybeReader
 ) -> Response:
-    """Return a campaign document; its fingerprint is the ETag.
+    """Return a campaign document, that of its newest wave; its fingerprint is the ETag.
 
     Where `text/html` is accepted, as a browser does, the answer is the campaign's page. A document
     beyond 16 KiB is compressed where the client accepts gzip; the tag is a weak one then.
@@ -132,6 +111,26 @@ async def get_campaign(
 
 
 @router.get(
+    "/campaigns/{id}/waves/{fingerprint}",
+    responses={
+        200: {"description": "The campaign document up to this wave.", **CAMPAIGN_BODY},
+        **refusals("unknown-campaign"),
+    },
+    response_class=Response,
+    tags=["campaigns"],
+)
+async def get_wave(campaign_id: Id, services: Shared, fingerprint: str) -> Response:
+    """Return the document of a campaign as it was in one of its waves; it never changes."""
+    entry = await services.entry(campaign_id)
+    found = entry.document_of(fingerprint)
+    if found is None:
+        detail = f"the campaign {campaign_id!r} has no wave {fingerprint[:64]!r}"
+        raise ProblemError("unknown-campaign", detail)
+    headers = {"ETag": f'"{fingerprint}"', "Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(found, media_type="application/json", headers=headers)
+
+
+@router.get(
     "/campaigns/{id}/estimates",
     responses={
         200: {"model": EstimatesModel, "description": "The estimates."},
@@ -149,26 +148,28 @@ async def get_estimates(
     bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
     level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
     assume: Annotated[Literal["smooth"] | None, Query(description=_ASSUME)] = None,
+    segment: Annotated[list[str], Query(max_length=MOST_LABELS, description=SEGMENT)] = [],  # noqa: B006
+    rounds: Annotated[str | None, Query(max_length=9, description=ROUNDS)] = None,
 ) -> Response:
     """Return all that is estimated about every question, from the reports published so far.
 
     Of a number: mean, variance, quantiles and distribution. Of a scale or a choice: the share of
     every answer and, where they have order or scores, quantiles and mean. Of yes/no: one share.
+
+    With labels, it is about the published reports that tell all of them; with rounds, about those
+    of these rounds.
     """
-    _check_among("level", level, LEVELS)
+    check_level(level)
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    _check_among("bins", bins, allowed_bins(entry.campaign))
-    content = await services.estimates.content(entry, bins, level, assume or NOTHING)
+    allowed = allowed_bins(entry.campaign)
+    if bins not in allowed:
+        detail = f"bins must be one of {', '.join(map(str, allowed))}; found {bins}"
+        raise ProblemError("invalid-parameter", detail)
+    selection = read_selection(entry, segment, rounds)
+    content = await services.estimates.content(entry, bins, level, assume or NOTHING, selection)
     headers = {"Cache-Control": "no-store"}
     return Response(content, media_type="application/json", headers=headers)
-
-
-def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
-    if value not in allowed:
-        listed = ", ".join(f"{each:g}" for each in allowed)
-        detail = f"{name} must be one of {listed}; found {value:g}"
-        raise ProblemError("invalid-parameter", detail)
 
 
 @router.post(
@@ -178,7 +179,8 @@ def _check_among(name: str, value: float, allowed: Sequence[float]) -> None:
         **refusals(
             "malformed-body", "campaign-not-open", "invalid-token", "unknown-campaign",
             "request-timeout", "wrong-fingerprint", "body-too-large", "unsupported-media-type",
-            "unknown-attribute", "unknown-question", "unknown-output", "repeated-id",
+            "unknown-attribute", "unknown-question", "unknown-output", "unknown-label",
+            "unknown-round", "round-not-begun", "round-over", "repeated-id",
             "too-many-reports", "campaign-limit",
         ),
     },
@@ -219,12 +221,12 @@ async def get_readiness(services: Shared) -> Health:
     tags=["operation"],
 )
 async def get_metrics(services: Shared, token: Scraper) -> Response:
-    """Return counters; none names a client, and those of alarms alone name campaigns.
+    """Return counters; none names a client.
 
     They count the reports of all campaigns, private ones too: a token for all campaigns is needed.
     While the database does not answer, one that has read them within the last hour is enough. With
-    a read token, there are no counters of alarms.
+    a read token, there are no counters of alarms and of single campaigns and their rounds.
     """
     check_metrics(token)
-    text = services.metrics.render(alarms=sees_alarms(token))
+    text = services.metrics.render(campaigns=sees_alarms(token))
     return Response(text, headers={"Content-Type": METRICS_TYPE})

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
 from noutput.campaign.text import format_instant, parse_instant
+from noutput.collector.administration.summaries import token_info
 from noutput.collector.http.access import Admin, Id, Shared, check_admin
 from noutput.collector.http.admin import json_body
-from noutput.collector.http.auth import new_token
+from noutput.collector.http.auth import creation, new_token
 from noutput.collector.http.models import (
     TokenCreated,
-    TokenInfo,
-    TokenKind,
     TokenList,
     TokenRequest,
 )
 from noutput.collector.http.openapi import TOKEN_BODY, refusals
 from noutput.collector.http.problems import ProblemError
+from noutput.collector.store.interface import Action
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def list_tokens(services: Shared, admin: Admin) -> TokenList:
     entries = await lane.run(services.directory.all)
     names: dict[int | None, str] = {entry.key: entry.campaign.id for entry in entries}
     mine = [row for row in rows if admin.campaign in (None, row.campaign)]
-    return TokenList(tokens=[_info(row, names.get(row.campaign)) for row in mine])
+    return TokenList(tokens=[token_info(row, names.get(row.campaign)) for row in mine])
 
 
 @router.post(
@@ -72,9 +73,11 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
         )
     except InvalidArgumentError as error:
         raise ProblemError("invalid-parameter", str(error)) from None
-    if not await services.lanes.changes.run(services.store.add_token, row):
+    action = creation(row, admin.id, wanted.campaign)
+    add = partial(services.store.add_token, row, action=action)
+    if not await services.lanes.changes.run(add):
         raise ProblemError("unknown-campaign", f"there is no campaign {wanted.campaign!r}")
-    return TokenCreated(token=token, **_info(row, wanted.campaign).model_dump())
+    return TokenCreated(token=token, **token_info(row, wanted.campaign).model_dump())
 
 
 @router.delete(
@@ -89,7 +92,11 @@ async def delete_token(token_id: Id, services: Shared, admin: Admin) -> None:
     row = None if "\0" in token_id else await services.lanes.changes.run(store.token, token_id)
     if row is None or admin.campaign not in (None, row.campaign):
         raise ProblemError("unknown-token", f"there is no token {token_id[:100]!r}")
-    await services.lanes.changes.run(store.delete_token, row.id)
+    entries = await services.lanes.changes.run(services.directory.all)
+    name = next((each.campaign.id for each in entries if each.key == row.campaign), None)
+    now = format_instant(services.clock())
+    action = Action(now, admin.id, "token.revoke", name, row.id, row.kind)
+    await services.lanes.changes.run(store.delete_token, row.id, action)
 
 
 def _parsed(body: bytes) -> TokenRequest:
@@ -111,10 +118,3 @@ async def _key(services: Services, admin: TokenRow, name: str | None) -> int | N
     entry = await services.entry(name)
     check_admin(admin, entry)
     return entry.key
-
-
-def _info(row: TokenRow, campaign: str | None) -> TokenInfo:
-    return TokenInfo(
-        id=row.id, kind=cast(TokenKind, row.kind), campaign=campaign, label=row.label,
-        created=row.created, expires=row.expires, last_used=row.last_used, parent=row.parent,
-    )  # fmt: skip

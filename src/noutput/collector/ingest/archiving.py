@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Archiver"]
 
 _LOOK_SECONDS = 1.0
+_LAST_SECONDS = 30.0  # files of many campaigns are written and synced when the collector ends
 _FLUSH_SECONDS = 600.0
 
 
@@ -50,7 +51,8 @@ class Archiver(Background):
         lane: Lane,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(lane, _LOOK_SECONDS, "no reports were archived", last=True)
+        failure = "no reports were archived"
+        super().__init__(lane, _LOOK_SECONDS, failure, last=True, patience=_LAST_SECONDS)
         self._archive = archive
         self._directory = directory
         self._metrics = metrics
@@ -72,9 +74,9 @@ class Archiver(Background):
         return self._clock() - self._flushed >= _FLUSH_SECONDS
 
     def _closed(self) -> set[str]:
-        """Return the fingerprints of the campaigns that are closed."""
+        """Return the roots of the campaigns that are closed."""
         known = self._directory.known()
-        return {entry.campaign.fingerprint for entry in known if entry.closed is not None}
+        return {entry.campaign.root for entry in known if entry.closed is not None}
 
     def look(self) -> None:
         """Write files of what is due."""
@@ -92,9 +94,9 @@ class Archiver(Background):
         """Write all of the campaigns that are closed, in as few files as there can be."""
         closed = self._closed()
         self._archive.flush(only=closed)
-        for fingerprint in closed - self._compacted:
-            self._archive.compact(fingerprint)
-            self._compacted.add(fingerprint)
+        for root in closed - self._compacted:
+            self._archive.compact(root)
+            self._compacted.add(root)
 
     async def stop(self) -> None:
         """Write everything to files, unless that takes too long: then the next start does."""

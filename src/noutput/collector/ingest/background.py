@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from noutput.collector.logs import event
 from noutput.collector.store.interface import UnavailableError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Background"]
 
-_STOP_SECONDS = 3.0
 _log = logging.getLogger("noutput.collector")
 
 
@@ -33,6 +33,8 @@ class Background(ABC):
         What the log says where a look failed.
     last : bool
         Look once more when it ends.
+    patience : float
+        How many seconds the last look may take.
 
     Notes
     -----
@@ -40,11 +42,14 @@ class Background(ABC):
     threads and queue of the lane stay free for requests. A look that failed is due again.
     """
 
-    def __init__(self, lane: Lane, seconds: float, failure: str, *, last: bool) -> None:
+    def __init__(
+        self, lane: Lane, seconds: float, failure: str, *, last: bool, patience: float = 3.0
+    ) -> None:
         self._lane = lane
         self._seconds = seconds
         self._failure = failure
         self._last = last
+        self._patience = patience
         self._failed = False
         self._looking = threading.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -71,9 +76,13 @@ class Background(ABC):
         self._task = None
         if self._last:
             try:
-                await asyncio.wait_for(self._call(), _STOP_SECONDS)
+                await asyncio.wait_for(self._call(), self._patience)
             except TimeoutError:
-                _log.warning("%s: the database does not answer", self._failure)
+                _log.warning(
+                    "%s: the database does not answer",
+                    self._failure,
+                    extra=event("background-failed", work=self._failure),
+                )
 
     async def _run(self) -> None:
         while True:
@@ -87,9 +96,13 @@ class Background(ABC):
             await self._lane.run(self._guarded)
             self._failed = False
         except UnavailableError as error:
-            _log.warning("%s: %s", self._failure, error)
+            _log.warning(
+                "%s: %s", self._failure, error, extra=event("background-failed", work=self._failure)
+            )
         except Exception:  # noqa: BLE001 (whatever it is, reports are counted all the same)
-            _log.exception("%s", self._failure)
+            _log.exception(
+                "%s", self._failure, extra=event("background-failed", work=self._failure)
+            )
 
     def _guarded(self) -> None:
         with self._looking:

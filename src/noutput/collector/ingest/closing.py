@@ -64,7 +64,7 @@ class Closer(Background):
             return
         self._closing.add(entry.key)
         try:
-            name, closes = entry.campaign.id, format_instant(entry.campaign.closes)
+            name, closes = entry.campaign.id, format_instant(entry.ends)
             row = self._store.close_campaign(name, closes, key=entry.key)
             if row is None:
                 self._directory.forget(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import astuple
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from noutput.campaign.text import format_instant
 from noutput.collector.estimable import check_question
 from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
+from noutput.collector.logs import event
+from noutput.collector.pooled import pooled
+from noutput.collector.publishing import Publishing
 from noutput.collector.store.interface import Store, UnavailableError
 from noutput.errors import DocumentError
 
@@ -27,6 +31,7 @@ __all__ = ["LEVEL", "Recorder"]
 LEVEL = 0.95
 _LOOK_SECONDS = 1.0
 _FEWEST = 2  # reports that say anything
+_COMMITTED = timedelta(seconds=30)  # after which what was accepted in time is in the database
 _log = logging.getLogger("noutput.collector")
 
 
@@ -53,8 +58,10 @@ class Recorder(Background):
 
     Guarantees
     ----------
-    Between two published states of a question there are as many new reports as `Steps` says,
-    also where the collector was killed or several share a database.
+    Between two published states of a block there are as many new reports as `Steps` says, also
+    where the collector was killed or several share a database. With labels, no combination of a
+    round is published with fewer reports than `Segments.minimum`; see
+    `noutput.collector.publishing`.
     """
 
     def __init__(
@@ -74,13 +81,14 @@ class Recorder(Background):
         self._steps = steps
         self._complete = False  # whether all campaigns were looked at
         self._seen: tuple[int, int] = (0, 0)
-        self._looked: dict[int, tuple[int, bool]] = {}
+        self._looked: dict[int, tuple[int, bool, int, int]] = {}
         self._lock = threading.Lock()
 
     def is_due(self) -> bool:
-        """Say whether reports came, or campaigns were closed, since the last look."""
-        closed = sum(entry.closed is not None for entry in self._directory.known())
-        before, self._seen = self._seen, (self._metrics.accepted, closed)
+        """Say whether reports came, or campaigns or rounds ended, since the last look."""
+        known = self._directory.known()
+        ended = sum((entry.closed is not None) + self._rounds_over(entry) for entry in known)
+        before, self._seen = self._seen, (self._metrics.accepted, ended)
         return not self._complete or self._seen != before
 
     def look(self) -> None:
@@ -91,33 +99,45 @@ class Recorder(Background):
                 self._complete = True
             totals = self._store.totals()
             for entry in self._directory.known():
-                state = totals.get(entry.key, 0), entry.closed is not None
+                state = (
+                    totals.get(entry.key, 0), entry.closed is not None, len(entry.campaign.waves),
+                    self._rounds_over(entry),
+                )  # fmt: skip
                 if state != self._looked.get(entry.key):
                     try:
-                        self._publish(entry)
+                        self._publish(entry, state[-1])
                     except UnavailableError:
                         raise
                     except Exception:  # noqa: BLE001 (other campaigns are published all the same)
-                        _log.exception("nothing was published of campaign %r", entry.campaign.id)
+                        _log.exception(
+                            "nothing was published of campaign %r",
+                            entry.campaign.id,
+                            extra=event("publishing-failed", campaign=entry.campaign.id),
+                        )
                         continue
                     self._looked[entry.key] = state
 
-    def _publish(self, entry: KnownCampaign) -> None:
-        parts = [block.cells for block in entry.layout.blocks]
+    def _publish(self, entry: KnownCampaign, final: int) -> None:
+        *_, first = self._looked.get(entry.key, (0,))  # rounds that were over at the last look
+        publishing = Publishing(entry.layout, self._steps, final, first)
         now = format_instant(self._clock())
-        self._store.release(entry.key, parts, self._steps, now, partial(_figure, entry))
+        self._store.release(entry.key, publishing, now, partial(_figure, entry))
+
+    def _rounds_over(self, entry: KnownCampaign) -> int:
+        """Return how many rounds are over, and their last reports committed."""
+        return entry.rounds_over(self._clock() - _COMMITTED)
 
 
 def _figure(
     entry: KnownCampaign, place: int, counts: dict[int, int]
 ) -> tuple[float, float, float] | None:
     """Return what is followed over time; None for a campaign that would be refused now."""
-    question, mechanism = entry.campaign.questions[place], entry.mechanisms[place]
-    tally = entry.layout.tallies(counts)[place]
-    if tally.total < _FEWEST:
+    question, parts = entry.campaign.questions[place], pooled(entry, place, counts)
+    if sum(part.tally.total for part in parts) < _FEWEST:
         return None
     try:
-        check_question(question, mechanism)
+        for part in parts:
+            check_question(question, part.mechanism)
     except DocumentError:
         return None
-    return astuple(follow(question, mechanism, tally, LEVEL))
+    return astuple(follow(question, parts, LEVEL))

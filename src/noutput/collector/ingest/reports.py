@@ -13,7 +13,13 @@ from noutput.collector.http.headers import SHARED, RawHeaders, raw
 from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.admission import gate, refused_token
-from noutput.collector.ingest.columns import BODY_LIMITS, body_limit, read_columns
+from noutput.collector.ingest.columns import (
+    BODY_LIMITS,
+    body_limit,
+    check_rounds,
+    read_columns,
+    round_sizes,
+)
 from noutput.collector.lanes import BusyError
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
@@ -93,6 +99,10 @@ class ReportsRoute:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
         services.quotas.counted(entry, outcome)
+        services.metrics.campaign(name, outcome.accepted)
+        if entry.campaign.schedule is not None:
+            sizes, over = round_sizes(cells, entry.layout), entry.rounds_over(services.clock())
+            services.metrics.rounds(name, sizes, outcome.accepted, over)
         return outcome
 
     async def _check_open(self, entry: KnownCampaign) -> None:
@@ -121,19 +131,52 @@ class ReportsRoute:
             body = await read_body(receive, headers, limit, limits.body_seconds)
             if large:
                 self._services.limiter.charge(scope[CLIENT], len(body) // LARGE_BODY)
-            slow = len(body) > _SLOW_BODY and media.endswith(b"json")
-            if entry.campaign.admission.needs_token:
-                return await self._admitted(media, body, entry)
-            if slow:
-                lane = self._services.lanes.bodies
-                return await lane.run(read_columns, media, body, entry.layout, aside=True)
-            return read_columns(media, body, entry.layout)
+            try:
+                return await self._decode(media, body, entry)
+            except WireError as error:
+                newer = await self._newer(error, entry)
+                if newer is None:
+                    raise
+            return await self._decode(media, body, newer)
         except WireError as error:
             raise ProblemError.of(error) from None
         except UnavailableError as error:
             raise self._services.unavailable(error) from None
         finally:
             self._large -= large
+
+    async def _decode(self, media: bytes, body: bytes, entry: KnownCampaign) -> tuple[bytes, bytes]:
+        """Return the ids and the cells of a body; of slow ones in a lane of their own."""
+        if entry.campaign.schedule is not None:
+            return await self._in_time(media, body, entry)
+        return await self._columns(media, body, entry)
+
+    async def _in_time(
+        self, media: bytes, body: bytes, entry: KnownCampaign
+    ) -> tuple[bytes, bytes]:
+        """Return the ids and the cells of a body whose reports name rounds of now."""
+        ids, cells = await self._columns(media, body, entry)
+        now = self._services.clock()
+        check_rounds(cells, entry.layout, entry.rounds_over(now), entry.rounds_begun(now))
+        return ids, cells
+
+    async def _columns(
+        self, media: bytes, body: bytes, entry: KnownCampaign
+    ) -> tuple[bytes, bytes]:
+        if entry.campaign.admission.needs_token:
+            return await self._admitted(media, body, entry)
+        if len(body) > _SLOW_BODY and media.endswith(b"json"):
+            lane = self._services.lanes.bodies
+            return await lane.run(read_columns, media, body, entry.layout, aside=True)
+        return read_columns(media, body, entry.layout)
+
+    async def _newer(self, error: WireError, entry: KnownCampaign) -> KnownCampaign | None:
+        """Return the campaign with a wave that another process began a moment ago."""
+        if error.problem.name != "wrong-fingerprint" or not entry.awaits_wave:
+            return None
+        services = self._services
+        found = await services.lanes.store.run(services.directory.find, entry.campaign.id)
+        return None if found is None or found.awaits_wave or found.key != entry.key else found
 
     async def _admitted(
         self, media: bytes, body: bytes, entry: KnownCampaign

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from noutput.collector.alarms import Alarm, Watch
 from noutput.collector.ingest.background import Background
+from noutput.collector.logs import event
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -91,6 +92,7 @@ class Watcher(Background):
         watch = self._watches.get(entry.key)
         if watch is None:
             watch = self._watches[entry.key] = Watch(entry)
+        watch.follow(entry)
         refused = self._quotas.look(entry, total)
         expected = entry.campaign.admission.reports_per_hour or 0
         alarms = watch.note_refused(now, refused, expected) + watch.note_rate(now, total)
@@ -100,4 +102,10 @@ class Watcher(Background):
         for alarm in alarms:
             name = entry.campaign.id
             self._metrics.alarm(name, alarm.kind, now.timestamp())
-            _log.warning("alarm (%s) of campaign %r: %s", alarm.kind, name, alarm.text)
+            _log.warning(
+                "alarm (%s) of campaign %r: %s",
+                alarm.kind,
+                name,
+                alarm.text,
+                extra=event("alarm", kind=alarm.kind, campaign=name),
+            )

@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias
 
 from noutput.collector.lanes import BusyError
+from noutput.collector.logs import event
 from noutput.collector.store.interface import Outcome, ReportSink, Submission, UnavailableError
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ class Writer:
             self._queue.put(None)
             await asyncio.to_thread(self._thread.join, self._seconds)
             if self._thread.is_alive():
-                _log.error("the last commit did not end; its reports were not acknowledged")
+                _log.error(
+                    "the last commit did not end; its reports were not acknowledged",
+                    extra=event("commit-failed"),
+                )
             self._thread = None
 
     async def count(self, submission: Submission) -> Outcome | None:
@@ -149,10 +153,10 @@ class Writer:
                 outcomes = self._store.add([submission for submission, _ in group])
         except UnavailableError as found:
             error = found
-            _log.warning("%s", found)
+            _log.warning("%s", found, extra=event("commit-failed"))
         except Exception as found:  # noqa: BLE001 (the thread must outlive any failure)
             error = UnavailableError(f"the commit failed: {type(found).__name__}")
-            _log.exception("the commit failed")
+            _log.exception("the commit failed", extra=event("commit-failed"))
         end = self._clock()
         seconds = end - start
         self.failed, self.ended, self.commit_since = error is not None, end, None

@@ -21,8 +21,11 @@ from noutput.collector.estimable import check_estimable
 from noutput.collector.store import open_store
 from noutput.collector.store.exported import published_document, read_counts, read_published
 from noutput.collector.store.interface import (
+    COMMAND_LINE,
+    Action,
     CampaignRow,
     DamagedError,
+    LogEntry,
     Published,
     Snapshot,
     Store,
@@ -37,18 +40,19 @@ if TYPE_CHECKING:
 __all__ = ["back_up", "check_export", "export_campaign", "file_checksum", "import_campaign"]
 
 FORMAT = "noutput-export"
-VERSION = 3
+VERSION = 4
+_WITHOUT_LABELS = 3  # the version of campaigns without segments
 _AT_ONCE = 2  # the version that says nothing about what was published
 _UNPROTECTED = 1  # the version without checksums
 _KEYS = ("created", "closed", "counts")
-_NEW_KEYS = (*_KEYS, "published")
+_NEW_KEYS = {_WITHOUT_LABELS: (*_KEYS, "published"), VERSION: (*_KEYS, "published", "rest")}
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _ISSUED = "issued.bin"  # hashes of tokens, where any were handed out
 _SUMS = "SHA256SUMS"
 _ENTRIES = (_CAMPAIGN, _COUNTS, _IDS)
 _KNOWN = (*_ENTRIES, _ISSUED)
 _PIECE = 1 << 20
-_LONGEST_ENTRY = 1 << 25
+_LONGEST_ENTRY = 1 << 27
 
 
 def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, str]:
@@ -75,14 +79,17 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
             raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
     _check_seal(found, ids.tobytes())
+    labeled = Campaign.from_json(found.row.document).segments is not None
     content = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if labeled else _WITHOUT_LABELS,
         "created": found.row.created,
         "closed": found.row.closed,
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
         "published": published_document(found.published),
     }
+    if labeled:
+        content["rest"] = {str(cell): number for cell, number in sorted(found.rest.items())}
     entries = {
         _CAMPAIGN: found.row.document.encode(),
         _COUNTS: json.dumps(content).encode(),
@@ -102,7 +109,9 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
     return len(ids), sha256(sums.encode()).hexdigest()
 
 
-def import_campaign(store: Store, file: Path, checksum: str | None = None) -> CampaignRow:
+def import_campaign(
+    store: Store, file: Path, checksum: str | None = None, *, now: str | None = None
+) -> CampaignRow:
     """Keep a campaign that `export_campaign` wrote, in any kind of database.
 
     Parameters
@@ -111,6 +120,8 @@ def import_campaign(store: Store, file: Path, checksum: str | None = None) -> Ca
     file : Path
     checksum : str, optional
         What `export_campaign` returned; a file with any other content is refused.
+    now : str, optional
+        The instant, where the log is to say that somebody at the command line did this.
 
     Raises
     ------
@@ -122,7 +133,8 @@ def import_campaign(store: Store, file: Path, checksum: str | None = None) -> Ca
     """
     with _opened(file, checksum) as (found, _):
         check_estimable(Campaign.from_json(found.row.document))
-        return store.restore(found)
+        action = Action(now, COMMAND_LINE, "campaign.import", found.row.id) if now else None
+        return store.restore(found, action)
 
 
 def check_export(file: Path, checksum: str | None = None) -> str | None:
@@ -154,7 +166,7 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
             if checksum is not None and checksum.strip().lower() != found_sum:
                 raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
-            versions = (_AT_ONCE, VERSION) if protected else (_UNPROTECTED,)
+            versions = (_AT_ONCE, *_NEW_KEYS) if protected else (_UNPROTECTED,)
             content = _read_content(_entry(archive, _COUNTS), campaign, versions)
             counts: dict[int, int] = content["counts"]
             size = archive.getinfo(_IDS).file_size
@@ -168,7 +180,12 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
             with archive.open(_IDS) as ids:
                 pieces, shown = _sorted_pieces(ids), content["published"]
                 issued = _issued(archive) if _ISSUED in kept else []
-                yield Snapshot(row, counts, pieces, published=shown, issued=issued), found_sum
+                yield (
+                    Snapshot(
+                        row, counts, pieces, published=shown, issued=issued, rest=content["rest"]
+                    ),
+                    found_sum,
+                )
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 
@@ -254,6 +271,7 @@ def _copy(database: str, part: Path) -> int:
                 if found is not None and found.row.key == row.key:
                     keys[row.key] = copy.restore(found).key
         _copy_tokens(source, copy, keys)
+        copy.restore_log(_log(source))
     finally:
         copy.close()
         source.close()
@@ -265,6 +283,13 @@ def _copy_tokens(source: Store, copy: Store, keys: dict[int | None, int | None])
     for token in sorted(source.tokens(), key=lambda each: each.parent is not None):
         if token.campaign in keys:
             copy.add_token(replace(token, campaign=keys[token.campaign]))
+
+
+def _log(source: Store) -> Iterator[LogEntry]:
+    before = None
+    while entries := source.log(before=before, limit=1000):
+        yield from entries
+        before = entries[-1].number
 
 
 def _remove(part: Path) -> None:
@@ -282,19 +307,25 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
 def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) -> dict[str, Any]:
     source = document.parse(text)
     version = next((each for each in versions if each == source.get("version")), versions[-1])
-    keys = _NEW_KEYS if version == VERSION else _KEYS
+    keys = _NEW_KEYS.get(version, _KEYS)
     found = document.read(source, FORMAT, version, keys)
     parse_instant("created", found["created"])
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])
     layout = CellLayout(campaign)
     counts = read_counts("counts", found["counts"], layout)
-    if version == VERSION:
-        published = read_published(found["published"], counts, layout)
+    rest = {cell: n for cell, n in read_counts("rest", found.get("rest", {}), layout).items() if n}
+    if not layout.has_labels(*filter(counts.get, counts), *rest):
+        raise DocumentError("counts", "have no report in the rest of a round", len(counts))
+    if version in _NEW_KEYS:
+        published = read_published(found["published"], counts, layout, rest)
+    elif layout.strata.size > 1:
+        rule = f"be {_WITHOUT_LABELS} or later where a campaign has labels or rounds"
+        raise DocumentError("version", rule, version)
     else:  # every state of it may have been published
         parts = [block.cells for block in layout.blocks]
         published = Published.at_once(counts, parts, found["created"])
-    return {**found, "counts": counts, "published": published}
+    return {**found, "counts": counts, "published": published, "rest": rest}
 
 
 def _sorted_pieces(ids: IO[bytes], name: str = _IDS) -> Iterator[bytes]:

@@ -8,12 +8,14 @@ import re
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from noutput.campaign.campaign import Campaign, Table
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
+from noutput.collector.logs import event
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.answers import AnswerMechanism
@@ -21,7 +23,6 @@ from noutput.mechanisms.table import TableMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from noutput.collector.store.interface import CampaignRow, Store
 
@@ -47,11 +48,39 @@ class KnownCampaign:
 
     def is_open(self, now: datetime) -> bool:
         """Say whether reports are counted at this instant."""
-        return self.closed is None and self.campaign.is_open(now)
+        return self.closed is None and self.campaign.opens <= now < self.ends
 
     def is_over(self, now: datetime) -> bool:
-        """Say whether its closing time has passed, and the database does not say so yet."""
-        return self.closed is None and now >= self.campaign.closes
+        """Say whether the time of its last reports has passed, and the database does not say so."""
+        return self.closed is None and now >= self.ends
+
+    @cached_property
+    def ends(self) -> datetime:
+        """Until when reports are counted: late ones of the last round have a grace time."""
+        campaign, schedule = self.campaign, self.campaign.schedule
+        if schedule is None:
+            return campaign.closes
+        try:
+            return campaign.closes + timedelta(seconds=schedule.grace)
+        except OverflowError:
+            return campaign.closes
+
+    def rounds_begun(self, now: datetime) -> int:
+        """Return how many rounds have begun; 1 without a schedule."""
+        return self._rounds(now - self.campaign.opens, 1)
+
+    def rounds_over(self, now: datetime) -> int:
+        """Return how many rounds are over, and their grace time too; 0 without a schedule."""
+        schedule = self.campaign.schedule
+        grace = timedelta(seconds=0 if schedule is None else schedule.grace)
+        return self._rounds(now - self.campaign.opens - grace, 0)
+
+    def _rounds(self, passed: timedelta, more: int) -> int:
+        schedule = self.campaign.schedule
+        if schedule is None:
+            return more
+        found = passed // timedelta(seconds=schedule.seconds) + more
+        return min(max(found, 0), self.campaign.n_rounds)
 
     def state(self, now: datetime) -> State:
         """Return "upcoming", "open" or "closed"."""
@@ -61,9 +90,20 @@ class KnownCampaign:
 
     @cached_property
     def mechanisms(self) -> tuple[TableMechanism | AnswerMechanism, ...]:
-        """The table of every question as the estimates want it; equal ones are one object."""
-        found = {table: _mechanism(table) for table in dict.fromkeys(self.campaign.tables)}
-        return tuple(found[table] for table in self.campaign.tables)
+        """The table of every block as the estimates want it; equal ones are one object."""
+        tables = [table for wave in self.campaign.waves for table in wave.tables]
+        found = {table: _mechanism(table) for table in dict.fromkeys(tables)}
+        return tuple(found[table] for table in tables)
+
+    @property
+    def awaits_wave(self) -> bool:
+        """Whether it is an adaptive campaign that has not got its second wave yet."""
+        return self.campaign.next_wave is not None and len(self.campaign.waves) == 1
+
+    def document_of(self, fingerprint: str) -> bytes | None:
+        """Return the document of a wave as it was; None where there is no such wave."""
+        found = self.campaign.wave(fingerprint)
+        return None if found is None else found.to_json().encode()
 
     @cached_property
     def hourly_reports(self) -> float:
@@ -96,8 +136,8 @@ class Directory:
 
     Notes
     -----
-    What another process of the same database created, closed or deleted is seen within a
-    second. Nothing is counted meanwhile for what is closed or gone: the transaction looks again.
+    What another process of the same database created, continued, closed or deleted is seen within
+    a second. Nothing is counted meanwhile for what is closed or gone: the transaction looks again.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -149,7 +189,12 @@ class Directory:
             try:
                 result.append(self.take(row))
             except InvalidArgumentError as error:
-                _log.error("campaign %r cannot be read: %s", row.id, error)
+                _log.error(
+                    "campaign %r cannot be read: %s",
+                    row.id,
+                    error,
+                    extra=event("campaign-unreadable", campaign=row.id),
+                )
         return result
 
     def known(self) -> list[KnownCampaign]:
@@ -161,8 +206,8 @@ class Directory:
         """Return the entry of a row; its document is read again only if it is another one."""
         closed = None if row.closed is None else parse_instant("closed", row.closed)
         _, known = self._entries.get(row.id, (0.0, None))
-        if known is None or known.key != row.key or known.closed != closed:
-            same = known is not None and known.campaign.fingerprint == row.fingerprint
+        same = known is not None and known.campaign.fingerprint == row.fingerprint
+        if known is None or not same or known.key != row.key or known.closed != closed:
             campaign = (
                 known.campaign if known is not None and same else Campaign.from_json(row.document)
             )

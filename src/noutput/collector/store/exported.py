@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,12 @@ from noutput.collector.store.interface import Published, Release
 from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from noutput.collector.cells import CellLayout
 
 __all__ = ["published_document", "read_counts", "read_published"]
 
 _KEYS = {"counts", "releases"}
+_NONE: Mapping[int, int] = {}
 _CELL = re.compile("0|[1-9][0-9]{0,9}")
 _LARGEST = (1 << 63) - 1  # what databases hold
 
@@ -44,19 +44,34 @@ def read_counts(name: str, found: object, layout: CellLayout) -> dict[int, int]:
     return counts
 
 
-def read_published(found: object, counts: Mapping[int, int], layout: CellLayout) -> Published:
-    """Read what was published; raise DocumentError where it does not fit the counts."""
+def read_published(
+    found: object, counts: Mapping[int, int], layout: CellLayout, rest: Mapping[int, int] = _NONE
+) -> Published:
+    """Read what was published; raise DocumentError where it does not fit the counts.
+
+    Parameters
+    ----------
+    found : object
+    counts : mapping
+        How many reports of each cell were counted.
+    layout : CellLayout
+    rest : mapping
+        How many of them were published without their labels.
+    """
     if not isinstance(found, dict) or set(found) != _KEYS:
         raise DocumentError("published", f"have the keys {sorted(_KEYS)}", found)
     shown = read_counts("published", found["counts"], layout)
-    for cell, number in shown.items():
-        if number > counts.get(cell, 0):
+    together = layout.rests(rest) if rest else {}
+    for cell in (*shown, *rest):
+        number = shown.get(cell, 0) + rest.get(cell, 0)
+        if number > counts.get(cell, 0) + together.get(cell, 0):
             raise DocumentError("published", "have no more reports than were counted", number)
+    if any(shown.get(cell, 0) != number for cell, number in together.items()):
+        raise DocumentError("rest", "add up to the published counts", sum(rest.values()))
     if not isinstance(found["releases"], list):
         raise DocumentError("releases", "be a list", found["releases"])
     releases = [_read_release(each) for each in found["releases"]]
-    totals = {block.question: block.tally(shown).total for block in layout.blocks}
-    wanted = [(place, total) for place, total in totals.items() if total]
+    wanted = sorted(layout.totals(shown).items())
     if [(each.question, each.reports) for each in releases] != wanted:
         raise DocumentError("releases", "add up to the published counts", found["releases"])
     return Published({cell: number for cell, number in shown.items() if number}, releases)

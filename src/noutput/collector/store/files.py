@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from noutput.collector.logs import event
+
 __all__ = ["FileIdentity", "create_private", "identify", "keep_private"]
 
 _OTHERS = 0o077  # the rights of everybody but the owner
@@ -51,10 +53,10 @@ def _take_away(path: Path, mode: int) -> None:
         path.chmod(private)
     if path.stat().st_mode & _OTHERS:
         text = "others than the owner can open %s (mode %03o), and this could not be changed"
-        _log.warning(text, path.name, mode)
+        _log.warning(text, path.name, mode, extra=event("file-rights", file=path.name))
     else:
         text = "others than the owner could open %s: its mode was %03o, and is %03o now"
-        _log.warning(text, path.name, mode, private)
+        _log.warning(text, path.name, mode, private, extra=event("file-rights", file=path.name))
 
 
 @dataclass(frozen=True, slots=True)

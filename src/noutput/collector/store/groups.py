@@ -13,6 +13,8 @@ from noutput.collector.store.seal import Seal
 
 __all__ = ["Group", "groups"]
 
+_FEW = 1 << 16  # cells that are counted in an array
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -38,10 +40,14 @@ class Group:
 
     def count(self, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int, int]]:
         """Return how many reports are new, the campaign and the cell, in the order of cells."""
-        found = np.bincount(self.cells[new])
-        cells = np.flatnonzero(found)
-        pairs = zip(found[cells].tolist(), cells.tolist(), strict=True)
-        return [(number, self.key, cell) for number, cell in pairs]
+        mine = self.cells[new]
+        if mine.size and mine.max() >= _FEW:
+            cells, numbers = (each.tolist() for each in np.unique(mine, return_counts=True))
+        else:
+            found = np.bincount(mine)
+            places = np.flatnonzero(found)
+            cells, numbers = places.tolist(), found[places].tolist()
+        return [(number, self.key, cell) for number, cell in zip(numbers, cells, strict=True)]
 
     def seal(
         self, new: np.ndarray[tuple[int], np.dtype[np.bool_]], counted: list[tuple[int, int, int]]

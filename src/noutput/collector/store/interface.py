@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import Publishing
     from noutput.collector.store.seal import Seal
 
 __all__ = [
-    "CampaignRow", "ConflictError", "DamagedError", "Followed", "Milestone", "Outcome",
-    "Published", "Release", "ReportSink", "Snapshot", "Store", "Submission", "TokenRow",
-    "UnavailableError",
+    "COMMAND_LINE", "Action", "CampaignRow", "ConflictError", "DamagedError", "Followed",
+    "LogEntry", "Milestone", "Outcome", "Published", "Release", "ReportSink", "Snapshot", "Store",
+    "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
 
 
@@ -113,18 +113,19 @@ class Milestone:
     high: float
 
 
-# What `Milestone` keeps, for the place of a question and the counts of its cells; None for nothing.
+# What `Milestone` keeps, for the place of a question and all published counts; None for nothing.
 Followed: TypeAlias = Callable[[int, dict[int, int]], tuple[float, float, float] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The last time that counts of one question were published.
+    """The last time that counts of one block were published.
 
     Parameters
     ----------
     question : int
-        Its place in the campaign.
+        The number of the block in the layout of the cells: in the first wave and stratum, the place
+        of the question.
     reports : int
         How many have been published.
     at : str
@@ -146,14 +147,14 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What everybody may see of a campaign: counts as of the last release of every question.
+    """What everybody may see of a campaign: counts as of the last release of every block.
 
     Parameters
     ----------
     counts : dict
         The published count of every cell that has one.
     releases : sequence of Release
-        At most one per question, in their order.
+        At most one per block, in their order.
     """
 
     counts: dict[int, int]
@@ -186,6 +187,8 @@ class Snapshot:
         What everybody may see of it.
     issued : sequence of bytes
         The hashes of the one-time tokens that were handed out.
+    rest : dict
+        How many reports of each cell were published without their labels, where any were.
     """
 
     row: CampaignRow
@@ -195,6 +198,7 @@ class Snapshot:
     seal: Seal | None = None
     published: Published = field(default_factory=lambda: Published({}))
     issued: Sequence[bytes] = ()
+    rest: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,44 @@ class TokenRow:
     parent: str | None = None
 
 
+COMMAND_LINE: Final = "command line"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An administrative action, as the log keeps it: no address, no label and no secret.
+
+    Parameters
+    ----------
+    at : str
+        The instant.
+    by : str
+        The id of the token that allowed it, or "command line" for whoever has the database.
+    name : str
+        What was done, such as "campaign.close".
+    campaign : str, optional
+        The id of the campaign that it is about.
+    token : str, optional
+        The id of the token that it is about.
+    detail : str
+        The kind of a token, or how many there are.
+    """
+
+    at: str
+    by: str
+    name: str
+    campaign: str | None = None
+    token: str | None = None
+    detail: str = ""
+
+
+class LogEntry(NamedTuple):
+    """An action with its number: the first is 1, and there are no gaps."""
+
+    number: int
+    action: Action
+
+
 class ReportSink(Protocol):
     """The part of a `Store` that counting needs."""
 
@@ -247,7 +289,7 @@ class ReportSink(Protocol):
 
 
 class Store(Protocol):
-    """Campaigns, counts, the ids of counted reports, and tokens.
+    """Campaigns, counts, the ids of counted reports, tokens, and a log of actions.
 
     Attributes
     ----------
@@ -255,7 +297,8 @@ class Store(Protocol):
         Whether a million ids are read in less than a second.
 
     Every method is one transaction, may be called from any thread, and raises
-    `UnavailableError` where the database cannot be reached.
+    `UnavailableError` where the database cannot be reached. An `action` that a method takes is
+    added to the log by the same transaction, where that changes something.
 
     Guarantees
     ----------
@@ -277,7 +320,12 @@ class Store(Protocol):
         """
 
     def create(
-        self, campaign_id: str, fingerprint: str, document: str, now: str
+        self,
+        campaign_id: str,
+        fingerprint: str,
+        document: str,
+        now: str,
+        action: Action | None = None,
     ) -> tuple[CampaignRow, bool]:
         """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
 
@@ -288,14 +336,21 @@ class Store(Protocol):
         """Return one campaign."""
 
     def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None
+        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
     ) -> CampaignRow | None:
         """Count no more reports of a campaign; keep the first closing time.
 
         With `key`, another campaign that got the same id meanwhile stays open.
         """
 
-    def delete(self, campaign_id: str) -> bool:
+    def succeed(self, key: int, predecessor: str, fingerprint: str, document: str) -> bool:
+        """Replace the document of an open campaign by that of its next wave; say whether it was.
+
+        Of several processes that try, one succeeds: the one whose `predecessor` is the fingerprint
+        that the campaign has. Document and cells of the new wave come in one transaction.
+        """
+
+    def delete(self, campaign_id: str, action: Action | None = None) -> bool:
         """Forget a campaign with its counts and ids."""
 
     def counts(self, key: int) -> dict[int, int]:
@@ -305,9 +360,9 @@ class Store(Protocol):
         """Return the number of reports of every campaign with a report."""
 
     def release(
-        self, key: int, parts: Sequence[range], steps: Steps, now: str, follow: Followed
+        self, key: int, publishing: Publishing, now: str, follow: Followed
     ) -> list[Release]:
-        """Publish the counts of every question whose next step is complete.
+        """Publish the counts of every block whose next step is complete.
 
         Whatever other processes do meanwhile, every release has all reports of one moment, and as
         many new ones as the steps say. Counts, release and milestone are kept together.
@@ -315,9 +370,8 @@ class Store(Protocol):
         Parameters
         ----------
         key : int
-        parts : sequence of range
-            The cells of every question.
-        steps : Steps
+        publishing : Publishing
+            Says what is due.
         now : str
         follow : callable
             What is followed over time.
@@ -335,10 +389,10 @@ class Store(Protocol):
     def snapshot(self, campaign_id: str) -> AbstractContextManager[Snapshot | None]:
         """Return all that is known about a campaign at one moment."""
 
-    def restore(self, snapshot: Snapshot) -> CampaignRow:
+    def restore(self, snapshot: Snapshot, action: Action | None = None) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
 
-    def issue(self, key: int, digests: Sequence[bytes]) -> bool:
+    def issue(self, key: int, digests: Sequence[bytes], action: Action | None = None) -> bool:
         """Keep the hashes of one-time tokens; say whether the campaign was there."""
 
     def issued(self, key: int, digests: Sequence[bytes]) -> list[bool]:
@@ -347,7 +401,9 @@ class Store(Protocol):
     def count_issued(self, key: int) -> int:
         """Return how many one-time tokens were issued for a campaign."""
 
-    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
+    def add_token(
+        self, row: TokenRow, *, first: bool = False, action: Action | None = None
+    ) -> bool:
         """Keep a token; say whether that was possible.
 
         It is not where another token has its id, or its campaign or parent is gone. With `first`,
@@ -360,7 +416,7 @@ class Store(Protocol):
     def token(self, token_id: str) -> TokenRow | None:
         """Return one token."""
 
-    def delete_token(self, token_id: str) -> bool:
+    def delete_token(self, token_id: str, action: Action | None = None) -> bool:
         """Forget a token, and those that have it as their parent."""
 
     def use_token(self, token_id: str, day: str) -> None:
@@ -368,6 +424,15 @@ class Store(Protocol):
 
     def drop_expired_tokens(self, now: str) -> None:
         """Forget the tokens that are not valid any more."""
+
+    def note(self, action: Action) -> None:
+        """Add an action to the log that changes nothing in the database."""
+
+    def log(self, *, before: int | None = None, limit: int = 100) -> list[LogEntry]:
+        """Return the newest entries first, from those with a smaller number than `before`."""
+
+    def restore_log(self, entries: Iterable[LogEntry]) -> None:
+        """Keep the log of another database, in one that has none."""
 
     def probe(self, size: int = 0) -> None:
         """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""
@@ -381,7 +446,7 @@ class Store(Protocol):
     def inspect(self, *, cheap: bool) -> list[str]:
         """Let the database look for damage of its own form; where it is cheap, or anyway."""
 
-    def accept(self) -> None:
+    def accept(self, action: Action | None = None) -> None:
         """Seal what there is now, and forget what was lost."""
 
     def close(self) -> None:

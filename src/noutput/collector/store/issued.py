@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from noutput.collector.store.interface import Action
+
 __all__ = ["SqlIssued"]
 
 _AT_ONCE = 500
@@ -37,10 +39,15 @@ class SqlIssued(ABC):
     def _write(self) -> AbstractContextManager[Connection]:
         """Begin a transaction that writes, and commit it at the end of the block."""
 
-    def issue(self, key: int, digests: Sequence[bytes]) -> bool:
+    @abstractmethod
+    def _note(self, connection: Connection, action: Action | None) -> None:
+        """Add an action to the log."""
+
+    def issue(self, key: int, digests: Sequence[bytes], action: Action | None = None) -> bool:
         """Keep the hashes of tokens; say whether the campaign was there."""
         with suppress(IntegrityError), self._write() as connection:
             self._issue(connection, key, digests)
+            self._note(connection, action)
             return True
         return False
 

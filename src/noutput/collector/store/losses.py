@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from noutput.collector.logs import event
 from noutput.collector.store.files import create_private
 from noutput.collector.store.mark import HighWater, MarkFile
 
@@ -54,7 +55,11 @@ class Losses:
             lost = HighWater(reached.database, 0, 0)
         if marked is None or marked.database != reached.database:
             if reached.commits > 1:  # the first made the tables that count them
-                _log.info("%s was missing: losses before now cannot be noticed", mark.path.name)
+                _log.info(
+                    "%s was missing: losses before now cannot be noticed",
+                    mark.path.name,
+                    extra=event("mark-missing"),
+                )
             mark.write(reached)
             mark.write_lost(lost)
         elif marked.commits > reached.commits:
@@ -80,7 +85,7 @@ class Losses:
             try:
                 self._mark.write(reached)
             except OSError as error:
-                _log.warning("no mark was written: %s", error)
+                _log.warning("no mark was written: %s", error, extra=event("mark-failed"))
 
     def accept(self, reached: HighWater) -> None:
         """Forget what was lost."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.filters import Mask
-    from noutput.collector.store.interface import CampaignRow
+    from noutput.collector.store.interface import Action, CampaignRow
     from noutput.collector.store.seal import Seal
 
 __all__ = ["PostgresqlStore"]
@@ -34,13 +34,15 @@ _CONNECT = {
 }  # fmt: skip
 _REACHED, _ADDING = "noutput_reached", "noutput_adding"
 _try_lock = text("SELECT pg_try_advisory_xact_lock(:lock, :what)")
+_lock = text("SELECT pg_advisory_xact_lock(:lock, :what)")
 _open = text(
     "SELECT key FROM campaigns WHERE key = ANY(:keys) AND closed IS NULL"
     " ORDER BY key FOR NO KEY UPDATE"
 )
 _held = text("SELECT key FROM campaigns WHERE key = :key FOR NO KEY UPDATE")
 _count = text(
-    "UPDATE counts SET reports = reports + :number WHERE campaign = :campaign AND cell = :cell"
+    "INSERT INTO counts (campaign, cell, reports) VALUES (:campaign, :cell, :number)"
+    " ON CONFLICT (campaign, cell) DO UPDATE SET reports = counts.reports + excluded.reports"
 )
 
 _seal = text(
@@ -98,6 +100,9 @@ class PostgresqlStore(SqlStore):
 
     def _lock_schema(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+    def _lock_log(self, connection: Connection) -> None:
+        connection.execute(_lock, {"lock": _LOCK, "what": 2})
 
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
         return set(connection.execute(_open, {"keys": keys}).scalars())
@@ -176,16 +181,16 @@ class PostgresqlStore(SqlStore):
             for key, seal in self._seals(connection).items():
                 self._look_back(key, seal.reports, reached)
 
-    def accept(self) -> None:
+    def accept(self, action: Action | None = None) -> None:
         """Seal what there is now, and forget what was lost."""
-        super().accept()
+        super().accept(action)
         self._reached.clear()
 
     def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None
+        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
     ) -> CampaignRow | None:
         """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(campaign_id, now, key=key)
+        row = super().close_campaign(campaign_id, now, key=key, action=action)
         if row is not None:
             self._forget(row.key)
         return row

@@ -7,17 +7,19 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from noutput.collector.publishing import Counted
 from noutput.collector.store import schema
 from noutput.collector.store.interface import Milestone, Published, Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from noutput.collector.steps import Steps
+    from noutput.collector.cells import CellLayout
+    from noutput.collector.publishing import Publishing, Step
     from noutput.collector.store.interface import Followed
 
 __all__ = ["SqlReleases"]
@@ -28,6 +30,11 @@ _SHOW = (
     update(schema.counts)
     .where(schema.counts.c.campaign == bindparam("of"), schema.counts.c.cell == bindparam("at"))
     .values(released=bindparam("number"))
+)
+_TAKE = (
+    update(schema.counts)
+    .where(schema.counts.c.campaign == bindparam("of"), schema.counts.c.cell == bindparam("at"))
+    .values(rest=bindparam("number"))
 )
 
 
@@ -49,28 +56,44 @@ class SqlReleases(ABC):
         """Let one process at a time do what depends on all rows of a table, until the commit."""
 
     def release(
-        self, key: int, parts: Sequence[range], steps: Steps, now: str, follow: Followed
+        self, key: int, publishing: Publishing, now: str, follow: Followed
     ) -> list[Release]:
-        """Publish what is due of a campaign; return what was published now."""
+        """Publish what is due of a campaign; return what was published now.
+
+        What is followed is computed before the transaction, which may take seconds: nobody waits
+        for it. Where another process has published meanwhile, it is computed anew: the other may
+        see later that a round is over, and does not publish its end.
+        """
+        while (found := self._release(key, publishing, now, follow)) is None:
+            pass
+        return found
+
+    def _release(
+        self, key: int, publishing: Publishing, now: str, follow: Followed
+    ) -> list[Release] | None:
+        """Publish what is due; None where another process has published meanwhile."""
         with self._read(**self._snapshot_options) as connection:
-            if not self._due(connection, key, parts, steps, now):
+            due = self._due(connection, key, publishing, now)
+            if not due:
                 return []
-        done: list[Release] = []
+            before = self._published(connection, key)
+        noted = _noted(before, due, publishing.layout, now, follow)
         with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
             self._lock_schema(connection)  # nobody else publishes meanwhile
-            due = self._due(connection, key, parts, steps, now)
-            for release, counts in due:
-                self._publish(connection, key, counts, release)
-                figure = follow(release.question, counts)
-                if figure is not None:
-                    place, reports = release.question, release.reports
-                    self._add_history(connection, key, [Milestone(place, reports, now, *figure)])
-            done = [release for release, _ in due]
-        return done
+            row = select(schema.campaigns.c.key).where(schema.campaigns.c.key == key)
+            if connection.execute(row).first() is None:
+                return []
+            if self._releases(connection, key) != before.releases:
+                return None
+            for step in due:
+                self._publish(connection, key, step)
+            self._add_history(connection, key, noted)
+            return [step.release for step in due]
+        return []
 
     def _due(
-        self, connection: Connection, key: int, parts: Sequence[range], steps: Steps, now: str
-    ) -> list[tuple[Release, dict[int, int]]]:
+        self, connection: Connection, key: int, publishing: Publishing, now: str
+    ) -> list[Step]:
         """Return what is due, with the counts of its cells.
 
         The counts are read by one statement, so they are of one moment; and after it was seen that
@@ -81,25 +104,19 @@ class SqlReleases(ABC):
         if found is None:  # it was deleted meanwhile
             return []
         table = schema.counts
-        query = select(table.c.cell, table.c.reports).where(table.c.campaign == key)
-        counts = {row.cell: row.reports for row in connection.execute(query) if row.reports}
-        before = {each.question: each for each in self._releases(connection, key)}
-        due = []
-        for place, cells in enumerate(parts):
-            mine = {cell: counts[cell] for cell in cells if cell in counts}
-            counted, last = sum(mine.values()), before.get(place)
-            published = 0 if last is None else last.reports
-            if steps.is_due(published, counted, closed=found.closed is not None):
-                new = counted - published
-                number = 1 if last is None else last.number + 1
-                smallest = new if last is None else min(new, last.smallest)
-                due.append((Release(place, counted, now, number, smallest, new), mine))
-        return due
+        query = select(table.c.cell, table.c.reports, table.c.released, table.c.rest).where(
+            table.c.campaign == key, or_(table.c.reports > 0, table.c.released > 0)
+        )
+        if publishing.first_cell:
+            query = query.where(table.c.cell >= publishing.first_cell)
+        cells = {cell: Counted(*row) for cell, *row in connection.execute(query)}
+        before = self._releases(connection, key)
+        return publishing.due(cells, before, now, closed=found.closed is not None)
 
-    def _publish(
-        self, connection: Connection, key: int, counts: dict[int, int], release: Release
-    ) -> None:
-        self._show_counts(connection, key, counts)
+    def _publish(self, connection: Connection, key: int, step: Step) -> None:
+        self._show_counts(connection, key, step.counts)
+        self._take(connection, key, step.taken)
+        release = step.release
         table, values = schema.releases, asdict(release)
         known = (table.c.campaign == key, table.c.question == release.question)
         if not connection.execute(update(table).where(*known).values(values)).rowcount:
@@ -108,8 +125,34 @@ class SqlReleases(ABC):
     def _show_counts(self, connection: Connection, key: int, counts: dict[int, int]) -> None:
         """Publish these counts; cells are locked in their order, as where reports are counted."""
         rows = [{"of": key, "at": cell, "number": counts[cell]} for cell in sorted(counts)]
+        if rows and connection.execute(_SHOW, rows).rowcount < len(rows):
+            self._show_new(connection, key, counts)
+
+    def _show_new(self, connection: Connection, key: int, counts: dict[int, int]) -> None:
+        """Publish counts of cells in which nobody's reports are counted: those of a rest."""
+        table = schema.counts
+        query = select(table.c.cell).where(
+            table.c.campaign == key, table.c.cell.between(min(counts), max(counts))
+        )
+        known = set(connection.execute(query).scalars())
+        rows = [
+            {"campaign": key, "cell": cell, "reports": 0, "released": number}
+            for cell, number in sorted(counts.items())
+            if cell not in known
+        ]
         if rows:
-            connection.execute(_SHOW, rows)
+            connection.execute(insert(table), rows)
+
+    def _take(self, connection: Connection, key: int, taken: dict[int, int]) -> None:
+        """Keep how many reports of each cell were published in a rest."""
+        rows = [{"of": key, "at": cell, "number": taken[cell]} for cell in sorted(taken)]
+        if rows:
+            connection.execute(_TAKE, rows)
+
+    def _taken(self, connection: Connection, key: int) -> dict[int, int]:
+        table = schema.counts
+        query = select(table.c.cell, table.c.rest).where(table.c.campaign == key, table.c.rest > 0)
+        return {row.cell: row.rest for row in connection.execute(query)}
 
     def published(self, key: int) -> Published:
         """Return what everybody may see of a campaign."""
@@ -130,9 +173,11 @@ class SqlReleases(ABC):
         return [Release(*row) for row in connection.execute(query)]
 
     def _restore_published(
-        self, connection: Connection, key: int, published: Published, history: Sequence[Milestone]
-    ) -> None:
+        self, connection: Connection, key: int, published: Published, history: Sequence[Milestone],
+        rest: dict[int, int],
+    ) -> None:  # fmt: skip
         self._show_counts(connection, key, published.counts)
+        self._take(connection, key, rest)
         rows = [{"campaign": key, **asdict(each)} for each in published.releases]
         if rows:
             connection.execute(insert(schema.releases), rows)
@@ -162,3 +207,26 @@ class SqlReleases(ABC):
         query = select(*_MILESTONES).where(table.c.campaign == key)
         ordered = query.order_by(table.c.question, table.c.reports)
         return [Milestone(*row) for row in connection.execute(ordered)]
+
+
+def _noted(
+    before: Published,
+    due: Iterable[Step],
+    layout: CellLayout,
+    now: str,
+    follow: Followed,
+) -> list[Milestone]:
+    """Return what all published counts of the questions that are due say, over all waves."""
+    shown = dict(before.counts)
+    asked: set[int] = set()
+    for step in due:
+        shown |= step.counts
+        asked.add(layout.block(step.release.question).question)
+    tallies = layout.tallies(shown)
+    result = []
+    for place in sorted(asked):
+        figure = follow(place, shown)
+        if figure is not None:
+            reports = sum(tally.total for tally in tallies[place :: len(layout.waves[0].blocks)])
+            result.append(Milestone(place, reports, now, *figure))
+    return result

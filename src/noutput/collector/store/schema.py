@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "MIGRATIONS", "campaigns", "counts", "high_water", "history", "issued_tokens", "releases",
-    "seals", "tokens", "upgrade",
+    "MIGRATIONS", "admin_log", "campaigns", "counts", "high_water", "history", "issued_tokens",
+    "releases", "seals", "tokens", "upgrade",
 ]  # fmt: skip
 
 _metadata = MetaData()
@@ -61,13 +61,14 @@ campaigns = Table(
 
 _campaign = ForeignKey("campaigns.key", ondelete="CASCADE")
 
-# `released` is what of `reports` everybody may see.
+# Of `reports`, everybody may see `released` with their labels, and `rest` without them.
 counts = Table(
     "counts", _metadata,
     Column("campaign", _number, _campaign, primary_key=True),
     Column("cell", Integer, primary_key=True, autoincrement=False),
     Column("reports", BigInteger, nullable=False),
     Column("released", BigInteger, nullable=False, server_default="0"),
+    Column("rest", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
@@ -169,6 +170,20 @@ high_water = Table(
     Column("commits", BigInteger, nullable=False),
     Column("reports", BigInteger, nullable=False),
     Column("padding", LargeBinary, nullable=False),
+)  # fmt: skip
+
+
+# Who did what and when, see `noutput.collector.store.log`. Campaigns and tokens are named, and not
+# referred to: entries stay when those are gone.
+admin_log = Table(
+    "admin_log", _metadata,
+    Column("number", _number, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("campaign", Text),
+    Column("token", Text),
+    Column("detail", Text, nullable=False),
 )  # fmt: skip
 
 
@@ -300,6 +315,32 @@ def _issued_tokens(connection: Connection) -> None:
     _metadata.create_all(connection, tables=[issued_tokens])
 
 
+def _log_of_actions(connection: Connection) -> None:
+    """Make the log of administrative actions, which the database itself keeps from changes."""
+    _metadata.create_all(connection, tables=[admin_log])
+    run = connection.exec_driver_sql
+    if connection.dialect.name == "sqlite":
+        for change in ("UPDATE", "DELETE"):
+            run(
+                f"CREATE TRIGGER admin_log_{change.lower()} BEFORE {change} ON admin_log"
+                " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+            )
+        return
+    run(
+        "CREATE OR REPLACE FUNCTION noutput_append_only() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'the log is append-only'; END $$"
+    )
+    run(
+        "CREATE TRIGGER admin_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON admin_log"
+        " FOR EACH STATEMENT EXECUTE FUNCTION noutput_append_only()"
+    )
+
+
+def _counts_in_rests(connection: Connection) -> None:
+    """Make room for how many reports were published without their labels: none so far."""
+    connection.exec_driver_sql("ALTER TABLE counts ADD COLUMN rest BIGINT NOT NULL DEFAULT 0")
+
+
 # The step at place v makes version v + 1 out of version v. Steps are added, never changed.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _first_tables,
@@ -310,6 +351,8 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _releases_of_counts,
     _ids_in_runs,
     _issued_tokens,
+    _log_of_actions,
+    _counts_in_rests,
 )
 
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from sqlalchemy import Connection, select
 
+from noutput.collector.logs import event
 from noutput.collector.store.filters import ANY, Bytes, Filters, Mask, Places, Words, slots
 from noutput.collector.store.runs import ID
 
@@ -268,7 +269,10 @@ def _unpack_filter(content: bytes, size: int) -> tuple[int, Bytes]:
     """Return a filter; one that every id passes where it is damaged."""
     body = content[4:]
     if len(body) != 1 + size or _checksum(body) != content[:4]:
-        _log.warning("a filter of ids is missing or damaged; ids are looked up without it")
+        _log.warning(
+            "a filter of ids is missing or damaged; ids are looked up without it",
+            extra=event("filter-damaged"),
+        )
         return ANY, np.zeros(size, np.uint8)
     return body[0], np.frombuffer(body, np.uint8, offset=1)
 

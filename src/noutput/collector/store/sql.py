@@ -14,9 +14,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from noutput.campaign.campaign import Campaign
 from noutput.collector.cells import CellLayout
+from noutput.collector.logs import event
 from noutput.collector.store import schema
 from noutput.collector.store.groups import groups
 from noutput.collector.store.interface import (
+    Action,
     CampaignRow,
     ConflictError,
     DamagedError,
@@ -26,6 +28,7 @@ from noutput.collector.store.interface import (
     UnavailableError,
 )
 from noutput.collector.store.issued import SqlIssued
+from noutput.collector.store.log import SqlLog
 from noutput.collector.store.releases import SqlReleases
 from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
@@ -43,7 +46,7 @@ _log = logging.getLogger("noutput.collector")
 _STEPS = 64  # of settling the ids of a campaign, at each call: about four million ids
 
 
-class SqlStore(SqlReleases, SqlTokens, SqlIssued):
+class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
     """A store on a database that speaks SQL; see `Store`."""
 
     reads_quickly = False
@@ -136,17 +139,18 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             yield connection if self._hold(connection, key) else None
 
     def create(
-        self, campaign_id: str, fingerprint: str, document: str, now: str
-    ) -> tuple[CampaignRow, bool]:
+        self, campaign_id: str, fingerprint: str, document: str, now: str,
+        action: Action | None = None,
+    ) -> tuple[CampaignRow, bool]:  # fmt: skip
         """Keep a campaign; also say whether it is new. Raise `ConflictError` for another one."""
         row = CampaignRow(0, campaign_id, fingerprint, document, now, None)
         found = self.campaign(campaign_id)
         if found is None:
             try:
-                return self.restore(Snapshot(row, {}, iter(()))), True
+                return self.restore(Snapshot(row, {}, iter(())), action), True
             except ConflictError:  # another process was faster
                 found = self.campaign(campaign_id)
-        if found is None or found.fingerprint != fingerprint:
+        if found is None or not _is_wave(found, fingerprint):
             raise ConflictError(f"a campaign {campaign_id!r} with another fingerprint exists")
         return found, False
 
@@ -167,7 +171,7 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
         return None if row is None else CampaignRow(*row)
 
     def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None
+        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
     ) -> CampaignRow | None:
         """Count no more reports of a campaign; keep the first closing time."""
         table = schema.campaigns
@@ -175,13 +179,32 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             change = update(table).where(table.c.id == campaign_id, table.c.closed.is_(None))
             if key is not None:
                 change = change.where(table.c.key == key)
-            connection.execute(change.values(closed=now))
-            return self._campaign(connection, campaign_id)
+            closed = connection.execute(change.values(closed=now)).rowcount
+            found = self._campaign(connection, campaign_id)
+            self._note(connection, action if closed else None)
+            return found
 
-    def delete(self, campaign_id: str) -> bool:
+    def succeed(self, key: int, predecessor: str, fingerprint: str, document: str) -> bool:
+        """Replace the document of an open campaign by that of its next wave; say whether it was."""
+        table = schema.campaigns
+        change = update(table).where(
+            table.c.key == key, table.c.fingerprint == predecessor, table.c.closed.is_(None)
+        )
+        with self._write() as connection:
+            values = {"fingerprint": fingerprint, "document": document}
+            if not connection.execute(change.values(values)).rowcount:
+                return False
+            layout = CellLayout(Campaign.from_json(document))
+            *_, newest = layout.waves
+            self._add_cells(connection, key, layout, newest.start, {})
+        return True
+
+    def delete(self, campaign_id: str, action: Action | None = None) -> bool:
         """Forget a campaign with its counts and ids."""
         with self._write() as connection:
-            return self._delete(connection, campaign_id) is not None
+            gone = self._delete(connection, campaign_id) is not None
+            self._note(connection, action if gone else None)
+            return gone
 
     def _delete(self, connection: Connection, campaign_id: str) -> int | None:
         """Delete a campaign and what refers to it; return its number."""
@@ -226,9 +249,10 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             shown = self._published(connection, row.key)
             issued = self._issued(connection, row.key)
             ids = self._ids(connection, row.key)
-            yield Snapshot(row, counts, ids, known, seal, shown, issued)
+            rest = self._taken(connection, row.key)
+            yield Snapshot(row, counts, ids, known, seal, shown, issued, rest)
 
-    def restore(self, snapshot: Snapshot) -> CampaignRow:
+    def restore(self, snapshot: Snapshot, action: Action | None = None) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
         row = snapshot.row
         values = {name: getattr(row, name) for name in CampaignRow.__slots__ if name != "key"}
@@ -239,8 +263,10 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
                 key = connection.execute(added).scalar_one()
             except IntegrityError:
                 raise ConflictError(f"a campaign {row.id!r} exists") from None
-            self._add_cells(connection, key, snapshot)
-            self._restore_published(connection, key, snapshot.published, snapshot.history)
+            layout = CellLayout(Campaign.from_json(row.document))
+            self._add_cells(connection, key, layout, 0, snapshot.counts)
+            shown = (snapshot.published, snapshot.history, snapshot.rest)
+            self._restore_published(connection, key, *shown)
             self._issue(connection, key, snapshot.issued)
             seal = Seal.of_counts(snapshot.counts.items())
             for piece in snapshot.ids:
@@ -251,18 +277,20 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
                 raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
             self._put_seal(connection, key, seal)
             kept = self._campaign(connection, row.id)
+            self._note(connection, action)
         if kept is None:
             raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
         return kept
 
-    def _add_cells(self, connection: Connection, key: int, snapshot: Snapshot) -> None:
-        """Make a row for every cell, so that counting is always an update."""
-        campaign = Campaign.from_json(snapshot.row.document)
-        cells = [
-            {"campaign": key, "cell": cell, "reports": snapshot.counts.get(cell, 0)}
-            for cell in range(CellLayout(campaign).size)
-        ]
-        connection.execute(insert(schema.counts), cells)
+    def _add_cells(
+        self, connection: Connection, key: int, layout: CellLayout, start: int,
+        counts: dict[int, int],
+    ) -> None:  # fmt: skip
+        """Make a row for every cell; where they are many, for those with reports."""
+        cells = range(start, layout.size) if layout.strata.size == 1 else sorted(counts)
+        rows = [{"campaign": key, "cell": cell, "reports": counts.get(cell, 0)} for cell in cells]
+        if rows:
+            connection.execute(insert(schema.counts), rows)
 
     def _seals(self, connection: Connection) -> dict[int, Seal]:
         rows = connection.execute(select(schema.seals))
@@ -295,7 +323,7 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
     def add_problem(self, problem: str) -> None:
         """Log damage or a loss, and keep it among the problems."""
         if problem not in self._problems:
-            _log.error("%s", problem)
+            _log.error("%s", problem, extra=event("damage"))
             self._problems.append(problem)
 
     def inspect(self, *, cheap: bool) -> list[str]:
@@ -305,11 +333,12 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
         with self._read(**self._snapshot_options) as connection:
             return list(self._remembered.problems(connection))
 
-    def accept(self) -> None:
+    def accept(self, action: Action | None = None) -> None:
         """Seal what there is now, and forget what was lost."""
         with self._write() as connection:
             self._lock_schema(connection)
             self._seal_all(connection, missing=False)
+            self._note(connection, action)
         self._problems.clear()
 
     def close(self) -> None:
@@ -348,3 +377,10 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
         except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             raise UnavailableError(f"the database is unavailable: {cause}") from error
+
+
+def _is_wave(row: CampaignRow, fingerprint: str) -> bool:
+    """Say whether a campaign has, or had before its next wave, this fingerprint."""
+    if row.fingerprint == fingerprint:
+        return True
+    return Campaign.from_json(row.document).wave(fingerprint) is not None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
+from noutput.collector.logs import event
 from noutput.collector.store.files import create_private, keep_private
 from noutput.collector.store.id_tables import report_ids
-from noutput.collector.store.interface import CampaignRow, UnavailableError
+from noutput.collector.store.interface import Action, CampaignRow, UnavailableError
 from noutput.collector.store.losses import Losses
 from noutput.collector.store.mark import HighWater
 from noutput.collector.store.schema import high_water
@@ -42,7 +43,10 @@ _log = logging.getLogger("noutput.collector")
 # These run at every commit, on the driver's own connection.
 _OPEN = "SELECT 1 FROM campaigns WHERE key = ? AND closed IS NULL"
 _HERE = "SELECT 1 FROM campaigns WHERE key = ?"
-_COUNT = "UPDATE counts SET reports = reports + ? WHERE campaign = ? AND cell = ?"
+_COUNT = (
+    "INSERT INTO counts (reports, campaign, cell) VALUES (?, ?, ?)"
+    " ON CONFLICT (campaign, cell) DO UPDATE SET reports = reports + excluded.reports"
+)
 _SEAL = (
     "UPDATE seals SET reports = reports + ?, ids = ids + ?,"
     " id_sum = (id_sum + ?) & ?, count_sum = (count_sum + ?) & ?"
@@ -109,6 +113,9 @@ class SqliteStore(SqlStore):
     def _lock_schema(self, connection: Connection) -> None:
         """Nothing to do: a writing transaction has the whole file for itself."""
 
+    def _lock_log(self, connection: Connection) -> None:
+        """Nothing to do, for the same reason."""
+
     def _open_keys(self, connection: Connection, keys: list[int]) -> set[int]:
         raw = driver(connection)
         return {key for key in keys if raw.execute(_OPEN, (key,)).fetchone()}
@@ -128,17 +135,17 @@ class SqliteStore(SqlStore):
         self._counted = sum(seal.reports for seal in more.values())
 
     def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None
+        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
     ) -> CampaignRow | None:
         """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(campaign_id, now, key=key)
+        row = super().close_campaign(campaign_id, now, key=key, action=action)
         self._forget(row)
         return row
 
-    def delete(self, campaign_id: str) -> bool:
+    def delete(self, campaign_id: str, action: Action | None = None) -> bool:
         """Forget a campaign with its counts and ids."""
         self._forget(self.campaign(campaign_id))
-        return super().delete(campaign_id)
+        return super().delete(campaign_id, action)
 
     def _forget(self, row: CampaignRow | None) -> None:
         with self._writing:
@@ -191,9 +198,9 @@ class SqliteStore(SqlStore):
             told = [f"SQLite: {line}" for (line,) in found if line != "ok"]
         return told + super().inspect(cheap=cheap)
 
-    def accept(self) -> None:
+    def accept(self, action: Action | None = None) -> None:
         """Seal what there is now, and forget what was lost."""
-        super().accept()
+        super().accept(action)
         self._losses.accept(self._high_water())
 
     def close(self) -> None:
@@ -206,7 +213,11 @@ class SqliteStore(SqlStore):
                 with self._read() as connection:  # in which no transaction has begun
                     empty_log(connection, _CLOSE_SECONDS)
             except (UnavailableError, sqlite3.Error) as error:
-                _log.error("the write-ahead log stays as it is: %s", error)
+                _log.error(
+                    "the write-ahead log stays as it is: %s",
+                    error,
+                    extra=event("write-ahead-log-kept"),
+                )
             finally:
                 super().close()
                 self._writing.release()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from noutput.collector.store.interface import TokenRow
+from noutput.collector.store.interface import Action, TokenRow
 from noutput.collector.store.schema import tokens
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ class SqlTokens(ABC):
     def _lock_schema(self, connection: Connection) -> None:
         """Let one process at a time do what depends on all rows of a table, until the commit."""
 
-    def add_token(self, row: TokenRow, *, first: bool = False) -> bool:
+    @abstractmethod
+    def _note(self, connection: Connection, action: Action | None) -> None:
+        """Add an action to the log."""
+
+    def add_token(
+        self, row: TokenRow, *, first: bool = False, action: Action | None = None
+    ) -> bool:
         """Keep a token; say whether that was possible."""
         with suppress(IntegrityError), self._write() as connection:
             if first:
@@ -46,6 +52,7 @@ class SqlTokens(ABC):
                     return False
             values = {name: getattr(row, name) for name in TokenRow.__slots__}
             connection.execute(insert(tokens).values(values))
+            self._note(connection, action)
             return True
         return False
 
@@ -61,11 +68,12 @@ class SqlTokens(ABC):
             row = connection.execute(select(*_COLUMNS).where(tokens.c.id == token_id)).first()
             return None if row is None else TokenRow(*row)
 
-    def delete_token(self, token_id: str) -> bool:
+    def delete_token(self, token_id: str, action: Action | None = None) -> bool:
         """Forget a token, and those that have it as their parent."""
         with self._write() as connection:
-            gone = connection.execute(delete(tokens).where(tokens.c.id == token_id))
-            return gone.rowcount > 0
+            gone = connection.execute(delete(tokens).where(tokens.c.id == token_id)).rowcount > 0
+            self._note(connection, action if gone else None)
+            return gone
 
     def use_token(self, token_id: str, day: str) -> None:
         """Keep the day of a token's last use, where it is later than the one that is known."""

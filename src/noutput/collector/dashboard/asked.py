@@ -1,0 +1,155 @@
+"""What the visitor of a page asks for: a question, labels, rounds, and how they are compared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from noutput.collector.comparing import BETWEEN, read_names
+from noutput.collector.estimates import ASSUMPTIONS, NOTHING
+from noutput.collector.http.problems import ProblemError
+from noutput.collector.measured import statistics
+from noutput.collector.strata import Selection
+from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.datastructures import QueryParams
+
+    from noutput.campaign.campaign import Campaign
+
+__all__ = ["Asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a page is about.
+
+    Parameters
+    ----------
+    place : int
+        The question's place in the campaign.
+    name : str, optional
+        The question, where the address names it.
+    target : float, optional
+        The wanted half width of what is followed.
+    assume : str
+        What intervals may assume.
+    selection : Selection
+        Of labels and rounds.
+    by : tuple of str
+        The segments whose labels are compared; none without segments.
+    statistic : str
+        What is compared and followed over rounds: "mean", or the label of an answer.
+    """
+
+    place: int
+    name: str | None
+    target: float | None
+    assume: str
+    selection: Selection
+    by: tuple[str, ...]
+    statistic: str
+
+    @classmethod
+    def read(cls, campaign: Campaign, query: QueryParams) -> Asked:
+        """Read the parameters of an address.
+
+        Raises
+        ------
+        ProblemError
+            If the campaign has no such question, label or round.
+        """
+        name = query.get("question", query.get("attribute"))
+        place = 0 if name is None else campaign.question_indexes.get(name)
+        if place is None:
+            raise ProblemError("not-found", f"the campaign has no question {str(name)[:100]!r}")
+        assume, segments = query.get("assume", NOTHING), campaign.segments
+        try:
+            selection = Selection.read(
+                segments, filter(None, query.getlist("segment")), _rounds(campaign, query),
+                campaign.n_rounds,
+            )  # fmt: skip
+            by = () if segments is None else read_names(segments, query.getlist("by"))
+        except InvalidArgumentError as error:
+            raise ProblemError("invalid-parameter", str(error)) from None
+        known = statistics(campaign.questions[place])
+        statistic = query.get("statistic", "")
+        return cls(
+            place=place,
+            name=name,
+            target=_positive(query.get("target")),
+            assume=assume if assume in ASSUMPTIONS else NOTHING,
+            selection=selection,
+            by=by,
+            statistic=statistic if statistic in known else known[0],
+        )
+
+    def query(self, campaign: Campaign, **changes: Any) -> str:
+        """Return the part of an address that asks for this, with some changes."""
+        asked = replace(self, **changes)
+        known = statistics(campaign.questions[asked.place])
+        first = () if campaign.segments is None else (campaign.segments.names[0][0],)
+        pairs: list[tuple[str, str | None]] = [
+            ("question", asked.name),
+            ("target", None if asked.target is None else f"{asked.target:g}"),
+            ("assume", asked.assume or None),
+            *asked.strata,
+            *(("by", name) for name in asked.by if asked.by != first),
+            ("statistic", None if asked.statistic == known[0] else asked.statistic),
+        ]
+        return asked_for([(name, value) for name, value in pairs if value is not None])
+
+    @property
+    def strata(self) -> list[tuple[str, str | None]]:
+        """The selected labels and rounds, as addresses name them."""
+        labels = [("segment", f"{name}:{label}") for name, label in self.selection.labels]
+        rounds = self.selection.rounds
+        return [*labels, ("rounds", None if rounds is None else f"{rounds[0]}-{rounds[1]}")]
+
+    @property
+    def by_text(self) -> str:
+        """The segments whose labels are compared, in words."""
+        return BETWEEN.join(self.by)
+
+    def compared_query(self, campaign: Campaign) -> str:
+        """Return the parameters of an export of the comparison."""
+        labels = tuple(each for each in self.selection.labels if each[0] not in self.by)
+        selection = replace(self.selection, labels=labels)
+        names = ("question", "by", "segment", "rounds")
+        return replace(self, selection=selection).exported(campaign, *names)
+
+    def exported(self, campaign: Campaign, *names: str) -> str:
+        """Return the parameters of an export: the named ones, of those that say something."""
+        values: Sequence[tuple[str, str | None]] = [
+            ("question", campaign.questions[self.place].name),
+            ("statistic", self.statistic), ("assume", self.assume or None),
+            *(("by", name) for name in self.by), *self.strata,
+        ]  # fmt: skip
+        return asked_for([(name, value) for name, value in values if value and name in names])
+
+
+def asked_for(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return parameters as the end of an address; nothing without any."""
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def _rounds(campaign: Campaign, query: QueryParams) -> str | None:
+    """Return the rounds that are asked for: as `rounds`, or as a form's first and last."""
+    if campaign.schedule is None:
+        return None
+    first, last = query.get("first", ""), query.get("last", "")
+    if query.get("rounds") or not (first or last):
+        return query.get("rounds") or None
+    return f"{first or 0}-{last or campaign.n_rounds - 1}"
+
+
+def _positive(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0.0 < number < math.inf else None

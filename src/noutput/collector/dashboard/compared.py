@@ -1,0 +1,114 @@
+"""The comparison of segments on a page: a picture, its table, and the differences of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
+
+from noutput._numbers import show
+from noutput.collector.comparing import BETWEEN
+from noutput.collector.dashboard import words
+from noutput.collector.dashboard.dots import NARROW, WIDE, Dot, dots_svg
+from noutput.collector.dashboard.reading import Reading, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from noutput.questions import Question
+
+__all__ = ["ComparisonView", "comparison_view", "group_name"]
+
+_MOST_PAIRS = 60  # on a page; the exports have all
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """What the page says about groups.
+
+    Parameters
+    ----------
+    title : str
+    wide, narrow : str
+        The picture as SVG; empty where no group is shown.
+    rows : sequence of tuples of str
+        Name, reports, estimate and interval, as in the picture.
+    pairs : sequence of tuples of str
+        The difference of two groups, its interval, and whether it is clear; clear ones first.
+    more : int
+        How many pairs are not listed.
+    hidden : str
+        What is too small to be shown, in words.
+    unit : str
+    """
+
+    title: str
+    wide: str
+    narrow: str
+    rows: Sequence[tuple[str, str, str, str]]
+    pairs: Sequence[tuple[str, str, str, str]]
+    more: int
+    hidden: str
+    unit: str
+
+
+def group_name(group: str) -> str:
+    """Write the labels of a group.
+
+    Examples
+    --------
+    >>> group_name("ios / "), group_name(""), group_name("web / 4.2")
+    ('ios / not told', 'not told', 'web / 4.2')
+    """
+    return BETWEEN.join(label or "not told" for label in group.split(BETWEEN))
+
+
+def comparison_view(question: Question, statistic: str, found: Mapping[str, Any]) -> ComparisonView:
+    """Prepare what `noutput.collector.comparing.comparison` found about one statistic."""
+    told = reading(question, statistic)
+    reports = {row["group"]: row["reports"] for row in found["groups"]}
+    (chosen,) = (each for each in found["statistics"] if each["name"] == statistic)
+    figures = {
+        row["group"]: told.figure(row["value"], row["interval"]) for row in chosen["estimates"]
+    }
+    order = sorted(figures, key=lambda group: -figures[group].value)
+    dots = [Dot(group_name(each), figures[each], told.write(figures[each])) for each in order]
+    by = BETWEEN.join(found["by"])
+    title = f"{words.capital(told.noun)} by {by}"
+    said = f"{title}: " + "; ".join(f"{dot.name} {dot.text}" for dot in dots)
+    pairs = sorted(chosen["differences"], key=_clearness, reverse=True)
+    return ComparisonView(
+        title=title,
+        wide=dots_svg(dots, WIDE, label=said) if dots else "",
+        narrow=dots_svg(dots, NARROW, label=said) if dots else "",
+        rows=[
+            (dot.name, words.count(reports[group]), *_texts(dot))
+            for group, dot in zip(order, dots, strict=True)
+        ],
+        pairs=list(starmap(_pair, ((told, each) for each in pairs[:_MOST_PAIRS]))),
+        more=max(len(pairs) - _MOST_PAIRS, 0),
+        hidden=found["text"],
+        unit=told.unit,
+    )
+
+
+def _texts(dot: Dot) -> tuple[str, str]:
+    value, low, high = dot.figure.texts
+    return value, f"{low} to {high}"
+
+
+def _clearness(pair: Mapping[str, Any]) -> float:
+    error: float = pair["standard_error"]
+    return abs(pair["value"]) / error if error else 0.0
+
+
+def _pair(told: Reading, pair: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Write a difference so that it is not negative: the larger group first."""
+    first, second = group_name(pair["first"]), group_name(pair["second"])
+    value, low, high = (told.factor * pair[name] for name in ("value", "low", "high"))
+    if value < 0.0:
+        first, second, value, low, high = second, first, -value, -high, -low
+    half = (high - low) / 2.0 or None
+    ends = f"{show(low, half)} to {show(high, half)}"
+    names = f"{first} over {second}"
+    return names, show(value, half), ends, "yes" if pair["is_clear"] else "may be chance"

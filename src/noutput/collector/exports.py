@@ -1,0 +1,70 @@
+"""Comparisons and trends as CSV: the figures of the JSON documents, one per line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["comparison_csv", "trend_csv"]
+
+_COMPARED = ("kind", "statistic", "first", "second", "reports", "value", "standard_error", "low",
+             "high")  # fmt: skip
+_ROUNDS = ("round", "start", "end", "is_over", "reports", "value", "standard_error", "low", "high",
+           "trend", "trend_low", "trend_high", "jump")  # fmt: skip
+
+
+def comparison_csv(found: Mapping[str, Any]) -> str:
+    """Return a comparison: estimates of groups, differences of pairs, and standardized ones."""
+    reports = {row["group"]: row["reports"] for row in found["groups"]}
+    return _written(_COMPARED, _compared(found["statistics"], reports))
+
+
+def _compared(
+    statistics: Iterable[Mapping[str, Any]], reports: Mapping[str, int]
+) -> Iterable[Sequence[object]]:
+    for each in statistics:
+        name = each["name"]
+        for row in each["estimates"]:
+            yield ("estimate", name, row["group"], "", reports[row["group"]], row["value"],
+                   row["standard_error"], *row["interval"])  # fmt: skip
+        for row in each["differences"]:
+            yield ("difference", name, row["first"], row["second"], "", row["value"],
+                   row["standard_error"], row["low"], row["high"])  # fmt: skip
+        known = each["standardized"]
+        if known is not None and known["value"] is not None:
+            yield ("standardized", name, "", "", "", known["value"], known["standard_error"],
+                   *known["interval"])  # fmt: skip
+
+
+def trend_csv(found: Mapping[str, Any]) -> str:
+    """Return a trend, one line per round."""
+    return _written(_ROUNDS, map(_round, found["rounds"]))
+
+
+def _round(row: Mapping[str, Any]) -> Sequence[object]:
+    known, smoothed = row["estimate"], row["trend"]
+    estimate = (
+        ("",) * 4
+        if known is None
+        else (known["value"], known["standard_error"], *known["interval"])
+    )
+    point = (
+        ("",) * 4
+        if smoothed is None
+        else (smoothed["value"], *smoothed["interval"], smoothed["jump"])
+    )
+    over = "true" if row["is_over"] else "false"
+    head = (row["round"], row["start"], row["end"], over, row["reports"])
+    return (*head, *estimate, *point)
+
+
+def _written(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,207 @@
+"""What is compared between groups of people, and followed over rounds: means and shares.
+
+====================  ===================================================
+question              statistics
+====================  ===================================================
+number                the mean; on demand a share or a quantile, such as
+                      "below 45" and "quantile 0.5"
+yes/no                the share of yes, which is its mean
+scale                 the mean score, and the share of every answer
+choice                the share of every answer
+====================  ===================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from noutput.collector.pooled import estimated
+from noutput.errors import InvalidArgumentError
+from noutput.estimate.answers import estimate_answers
+from noutput.estimate.intervals import Intervals
+from noutput.estimate.mean import estimate_mean
+from noutput.estimate.mean_estimate import MeanEstimate
+from noutput.estimate.mean_scores import half_width
+from noutput.interval import Interval
+from noutput.mechanisms.answers import AnswerMechanism
+from noutput.questions import Answers, Number, Question, YesNo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noutput.collector.pooled import Part
+    from noutput.mechanisms.table import TableMechanism
+    from noutput.tally import Tally
+
+__all__ = [
+    "MEAN",
+    "Measured",
+    "check_statistic",
+    "measure",
+    "measure_one",
+    "of_numbers",
+    "statistics",
+]
+
+MEAN = "mean"
+FEWEST = 2  # reports that say anything
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A statistic of some people.
+
+    Parameters
+    ----------
+    estimate : MeanEstimate
+    low, high : float
+        The ends of its own interval.
+    """
+
+    estimate: MeanEstimate
+    low: float
+    high: float
+
+
+def statistics(question: Question) -> tuple[str, ...]:
+    """Return the names of the statistics of a question: "mean", or the label of an answer.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> statistics(no.Number(0, 5)), statistics(no.YesNo()), statistics(no.Choice("a", "b"))
+    (('mean',), ('mean',), ('a', 'b'))
+    """
+    if isinstance(question, Number | YesNo):
+        return (MEAN,)
+    if not isinstance(question, Answers):  # pragma: no cover (there are no other kinds)
+        raise TypeError(question.kind)
+    return ((MEAN,) if question.scores is not None else ()) + tuple(question.labels)
+
+
+def of_numbers(question: Question, name: str) -> tuple[str, float] | None:
+    """Return what a share or a quantile of numbers is: its kind, and at which number.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> minutes = no.Number(0, 180)
+    >>> of_numbers(minutes, "below 45"), of_numbers(minutes, "quantile 0.5")
+    (('below', 45.0), ('quantile', 0.5))
+    >>> of_numbers(minutes, "below 180"), of_numbers(minutes, "mean")
+    (None, None)
+    """
+    kind, _, text = name.partition(" ")
+    try:
+        at = float(text)
+    except ValueError:
+        return None
+    if not isinstance(question, Number):
+        return None
+    if kind == "below" and question.lower < at < question.upper:
+        return kind, at
+    return (kind, at) if kind == "quantile" and 0.0 < at < 1.0 else None
+
+
+def check_statistic(question: Question, name: str) -> str:
+    """Return the name of a statistic, or that of the first where it is empty.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> check_statistic(no.YesNo(), "")
+    'mean'
+    >>> check_statistic(no.Number(0, 180), "below 200")
+    Traceback (most recent call last):
+        ...
+    noutput.errors.InvalidArgumentError: statistic must be mean, "below X" with ...
+    """
+    known = statistics(question)
+    if not name:
+        return known[0]
+    if name in known or of_numbers(question, name) is not None:
+        return name
+    rule = f"be one of {', '.join(known)}"
+    if isinstance(question, Number):
+        rule = (
+            f'be mean, "below X" with X between {question.lower:g} and {question.upper:g}, or '
+            '"quantile P" with P between 0 and 1'
+        )
+    raise InvalidArgumentError("statistic", rule, name[:100])
+
+
+def measure_one(
+    question: Question, parts: Sequence[Part], level: float, name: str
+) -> Measured | None:
+    """Return one statistic; None where there are too few reports.
+
+    That of a share or a quantile of numbers is the middle of its slack interval, and its standard
+    error is what the interval's length would be that of.
+    """
+    asked = of_numbers(question, name)
+    if asked is None or not isinstance(question, Number):
+        return measure(question, parts, level).get(name)
+    if sum(part.tally.total for part in parts) < FEWEST:
+        return None
+    (part,) = parts  # campaigns with rounds have one wave
+    if isinstance(part.mechanism, AnswerMechanism):  # pragma: no cover (pairs fit)
+        raise TypeError(question.kind)
+    return _of_numbers(part.mechanism, part.tally, question, level, *asked)
+
+
+def _of_numbers(
+    mechanism: TableMechanism, tally: Tally, question: Number, level: float, kind: str, at: float
+) -> Measured:
+    bounds = Interval(question.lower, question.upper)
+    named = [at] if kind == "below" else []
+    found = Intervals(mechanism, tally, bounds, level=level, named=named)
+    (low,), (high,) = found.cdf([at]) if kind == "below" else found.quantiles([at])
+    low, high = float(low), float(high)
+    error = (high - low) / 2.0 / half_width(1.0, 0.0, level)
+    limits = Interval(0.0, 1.0) if kind == "below" else bounds
+    span = 2.0 * limits.half_width
+    middle = MeanEstimate((low + high) / 2.0, error, error, tally.total, span, limits)
+    return Measured(middle, low, high)
+
+
+def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str, Measured]:
+    """Return the statistics of a question by their names; none where there are too few reports.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> from noutput.collector.pooled import Part
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tally = no.Tally(m.fingerprint, (4_000, 6_000))
+    >>> found = measure(no.Choice("train", "car"), [Part(m, tally, None)], 0.95)
+    >>> list(found), round(found["car"].estimate.value, 3)
+    (['train', 'car'], 0.7)
+    """
+    if sum(part.tally.total for part in parts) < FEWEST:
+        return {}
+    mechanism, tally = estimated(parts)
+    if isinstance(mechanism, AnswerMechanism):
+        return _answers(mechanism, tally, question, level)
+    if not isinstance(question, Number):  # pragma: no cover (campaigns pair tables and questions)
+        raise TypeError(question.kind)
+    if tally is None:
+        mean = estimate_mean(mechanism)
+    else:
+        mean = estimate_mean(mechanism, tally, Interval(question.lower, question.upper))
+    return {MEAN: Measured(mean, *mean.interval(level))}
+
+
+def _answers(
+    mechanism: AnswerMechanism, tally: Tally, question: Question, level: float
+) -> dict[str, Measured]:
+    found = estimate_answers(mechanism, tally, question)
+    result: dict[str, Measured] = {}
+    if found.mean is not None:
+        result[MEAN] = Measured(found.as_mean(), *found.mean_interval(level))
+    if isinstance(question, YesNo):
+        return result
+    ends = (each.tolist() for each in found.interval("shares", level))
+    for label, low, high in zip(found.labels, *ends, strict=True):
+        result[label] = Measured(found.as_mean(label), low, high)
+    return result

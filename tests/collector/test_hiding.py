@@ -1,0 +1,217 @@
+"""What is published lets nobody compute the counts of a combination with too few reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from noutput.campaign import Campaign, NextWave
+from noutput.campaign.segments import Segments
+from noutput.collector.cells import CellLayout
+from noutput.collector.publishing import Counted, Publishing
+from noutput.collector.steps import Steps
+from noutput.collector.store.interface import Release
+from tests.collector.labeled import labeled_campaign, scheduled_campaign
+
+MINIMUM = 4
+
+
+def small(campaign: Campaign) -> CellLayout:
+    """Return a layout whose campaign has a minimum that is small enough to try everything."""
+    layout = CellLayout(campaign)
+    assert layout.strata.segments is not None
+    segments = replace(layout.strata.segments)
+    object.__setattr__(segments, "minimum", MINIMUM)
+    layout.strata = replace(layout.strata, segments=segments)
+    return layout
+
+
+class Watched:
+    """A campaign whose reports are known one by one, and all that was ever published of it."""
+
+    def __init__(self, layout: CellLayout) -> None:
+        self.layout = layout
+        self.cells: list[int] = []  # of every report
+        self.known: dict[int, Counted] = {}
+        self.releases: dict[int, Release] = {}
+        self.inside: list[int | None] = []  # the step that every report was published in
+        self.steps: list[int] = []  # the block of every step
+        self.published: list[dict[int, int]] = []  # every state that anybody saw
+
+    def count(self, cell: int) -> None:
+        before = self.known.get(cell, Counted(0))
+        self.known[cell] = before._replace(reports=before.reports + 1)
+        self.cells.append(cell)
+        self.inside.append(None)
+
+    def look(self, *, final: int = 0, closed: bool = False) -> None:
+        publishing = Publishing(self.layout, Steps(1, 0.1), final)
+        due = publishing.due(self.known, list(self.releases.values()), "", closed=closed)
+        for step in due:
+            number = step.release.question
+            self.releases[number] = step.release
+            for cell, until in (step.taken or step.counts).items():
+                old = self.known[cell]
+                before = old.rest if step.taken else old.released
+                fresh = [
+                    place
+                    for place, (mine, seen) in enumerate(zip(self.cells, self.inside, strict=True))
+                    if mine == cell and seen is None
+                ]
+                assert len(fresh) == until - before
+                for place in fresh:
+                    self.inside[place] = len(self.steps)
+            for cell, n in step.counts.items():
+                self.known[cell] = self.known.get(cell, Counted(0))._replace(released=n)
+            for cell, n in step.taken.items():
+                self.known[cell] = self.known[cell]._replace(rest=n)
+            self.steps.append(number)
+        if due:
+            self.published.append({c: k.released for c, k in self.known.items() if k.released})
+
+    def functionals(self) -> list[list[int]]:
+        """Return everything published as rows of coefficients, one per report.
+
+        A row is the number of reports of a block as anybody saw it at one time. What it says is
+        found from the published counts alone: which reports they are, `inside` remembers.
+        """
+        rows = []
+        for until in range(1, len(self.steps) + 1):
+            block = self.steps[until - 1]
+            mine = {n for n in range(until) if self.steps[n] == block}
+            rows.append([int(seen in mine) for seen in self.inside])
+        return rows
+
+
+def smallest_support(rows: list[list[int]]) -> int:
+    """Return the fewest reports that a linear combination of functionals depends on, if not zero.
+
+    Reports with the same coefficients in all rows are one unknown. Every subset of unknowns is
+    tried: there is a combination that vanishes on all others if those have a lower rank.
+    """
+    groups = Counter(zip(*rows, strict=True))
+    groups.pop((0,) * len(rows), None)
+    columns, sizes = list(groups), list(groups.values())
+    whole = rank(columns)
+    best = sum(sizes)
+    for kept in product((False, True), repeat=len(columns)):
+        size = sum(n for n, keep in zip(sizes, kept, strict=True) if keep)
+        others = [column for column, keep in zip(columns, kept, strict=True) if not keep]
+        if 0 < size < best and rank(others) < whole:
+            best = size
+    return best
+
+
+def rank(columns: list[tuple[int, ...]]) -> int:
+    rows = [[Fraction(value) for value in column] for column in columns]
+    found = 0
+    for place in range(len(rows[0]) if rows else 0):
+        pivot = next((n for n in range(found, len(rows)) if rows[n][place]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for n in range(found + 1, len(rows)):
+            factor = rows[n][place] / rows[found][place]
+            rows[n] = [a - factor * b for a, b in zip(rows[n], rows[found], strict=True)]
+        found += 1
+    return found
+
+
+def test_the_check_finds_what_subtraction_reveals() -> None:
+    together, shown = [1] * 9, [1] * 7 + [0] * 2
+    assert smallest_support([together]) == 9
+    assert smallest_support([together, shown]) == 2
+    assert smallest_support([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]]) == 3
+
+
+ARRIVALS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(1, 6), st.booleans()), max_size=9
+)
+
+
+@given(arrivals=ARRIVALS, closed=st.booleans())
+@example([(0, 1, 3, False), (0, 2, 3, True), (0, 1, 4, True), (0, 2, 1, True)], True)
+@settings(max_examples=80, deadline=None)
+def test_no_linear_combination_depends_on_fewer_reports_than_the_minimum(
+    arrivals: list[tuple[int, int, int, bool]], closed: bool
+) -> None:
+    names = {"platform": ("ios", "android")}
+    watched = Watched(small(scheduled_campaign(segments=Segments(names, 100))))  # type: ignore[arg-type]
+    strata = watched.layout.strata
+    latest = 0
+    for number, combination, count, look in arrivals:
+        latest = max(latest, number)
+        for n in range(count):
+            watched.count(strata.number(number, combination) * 5 + n % 2)
+        if look:
+            watched.look(final=latest)
+    watched.look(final=latest + 1, closed=closed)
+    check(watched)
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(1, 6)), max_size=7), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_waves_hide_as_well(arrivals: list[tuple[int, int]], closed: bool) -> None:
+    first = labeled_campaign(next_wave=NextWave(1000, 5000))
+    second = first.successor(first.tables, ((0.0, 90.0),), (((5,) * 5,),), ("",))
+    watched = Watched(small(second))
+    for place, (combination, count) in enumerate(arrivals):
+        wave = watched.layout.waves[place % 2]
+        for n in range(count):
+            cell = wave.cell("minutes", n % 2, combination)
+            assert cell is not None
+            watched.count(cell)
+        watched.look()
+    watched.look(closed=closed)
+    check(watched)
+
+
+def check(watched: Watched) -> None:
+    layout = watched.layout
+    if watched.steps:
+        assert smallest_support(watched.functionals()) >= MINIMUM
+    # What is published is what the steps say, and nothing of a combination that has too few.
+    shown = watched.published[-1] if watched.published else {}
+    totals = layout.totals(shown)
+    assert totals == {each.question: each.reports for each in watched.releases.values()}
+    counted = layout.totals({cell: known.reports for cell, known in watched.known.items()})
+    for number, total in totals.items():
+        assert total >= MINIMUM
+        if layout.has_labels(layout.block(number).cells[0]):
+            assert counted[number] >= MINIMUM
+    rest = {cell: known.rest for cell, known in watched.known.items() if known.rest}
+    assert layout.rests(rest) == {
+        cell: n for cell, n in shown.items() if not layout.has_labels(cell)
+    }
+
+
+def test_a_combination_is_shown_when_it_has_twice_the_minimum() -> None:
+    layout = small(labeled_campaign())
+    rng = np.random.default_rng(5)
+    watched = Watched(layout)
+    counted: Counter[int] = Counter()
+    for stratum in rng.choice(12, 400, p=np.arange(1, 13) / 78).tolist():
+        watched.count(stratum * 5 + int(rng.integers(5)))
+        counted[stratum] += 1
+        watched.look()
+        for each, total in counted.items():
+            assert (each in watched.releases) or total < 2 * MINIMUM
+    assert layout.strata.rest(0) in watched.releases
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_round_without_labels_is_published_in_whole_steps(closed: bool) -> None:
+    layout = CellLayout(scheduled_campaign())
+    publishing = Publishing(layout, Steps(10, 0.0), final=1)
+    cells = {0: Counted(9), 5: Counted(10), 10: Counted(12, 10), 15: Counted(25, 10)}
+    before = [Release(number, 10, "", 1, 10, 10) for number in (2, 3)]
+    due = publishing.due(cells, before, "now", closed=closed)
+    assert [(step.release.question, step.counts) for step in due] == [(1, {5: 10}), (3, {15: 25})]
+    assert due[1].release == Release(3, 25, "now", 2, 10, 15)

@@ -1,0 +1,188 @@
+"""Copies of campaigns with labels: exports, imports, backups and archives."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from noutput import frames
+from noutput.campaign import NextWave
+from noutput.collector.archive.archive import open_archive
+from noutput.collector.cells import CellLayout
+from noutput.collector.store import open_store
+from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.check import check_database
+from noutput.collector.store.interface import Store
+from noutput.errors import DocumentError
+from tests.collector.conftest import make_campaign
+from tests.collector.labeled import labeled_campaign, reports, scheduled_campaign
+from tests.collector.service import Service, start_service
+from tests.collector.test_archive import read_export, write_export
+
+CAMPAIGN = labeled_campaign()
+IOS, WEB = {"platform": "ios"}, {"platform": "web"}
+
+
+def fill(service: Service, rng: np.random.Generator) -> None:
+    """Publish 150 reports with their labels, and 110 without; 40 more are not published."""
+    service.create(CAMPAIGN)
+    for labels, count in ((IOS, 150), (WEB, 60), ({"plan": "free"}, 50), (WEB, 39), (IOS, 1)):
+        service.batch(CAMPAIGN, reports(CAMPAIGN, count, rng, labels))
+
+
+def totals(store: Store) -> dict[int, int]:
+    row = store.campaign("commute")
+    assert row is not None
+    return CellLayout(CAMPAIGN).totals(store.published(row.key).counts)
+
+
+def check_goes_on(store: Store, rng: np.random.Generator) -> None:
+    """What was published in the rest stays there: the next step has new reports alone."""
+    assert totals(store) == {3: 150, 12: 110}
+    assert not any(found.problems for found in check_database(store))
+    with start_service(store) as service:
+        service.batch(CAMPAIGN, reports(CAMPAIGN, 1, rng, WEB))
+        assert totals(store) == {3: 150, 12: 110}
+        service.batch(CAMPAIGN, reports(CAMPAIGN, 60, rng, WEB))
+        assert totals(store) == {3: 150, 9: 100, 12: 110}
+
+
+def test_copies_go_on_where_the_original_was(
+    store: Store, tmp_path: Path, rng: np.random.Generator, database: str
+) -> None:
+    with start_service(store) as service:
+        fill(service, rng)
+    file = tmp_path / "commute.noutput"
+    assert export_campaign(store, "commute", file)[0] == 300
+    assert json.loads(read_export(file)["counts.json"])["version"] == 4
+    assert back_up(database, tmp_path / "copy.db") == 1
+    for name in ("other.db", "copy.db"):
+        with closing(open_store(str(tmp_path / name))) as other:
+            if name == "other.db":
+                import_campaign(other, file)
+            check_goes_on(other, np.random.default_rng(8))
+
+
+def test_an_export_without_labels_is_what_it_was(service: Service, tmp_path: Path) -> None:
+    service.create(make_campaign())
+    export_campaign(service.store, "commute", tmp_path / "commute.noutput")
+    content = json.loads(read_export(tmp_path / "commute.noutput")["counts.json"])
+    assert content["version"] == 3
+    assert "rest" not in content
+
+
+def move(content: dict[str, Any], name: str, start: int, end: int) -> None:
+    part = content[name]
+    part[str(end)] = part.pop(str(start))
+
+
+def set_back(content: dict[str, Any]) -> None:
+    """Say nothing about what was published, as exports did before there were labels."""
+    for name in ("published", "rest"):
+        del content[name]
+    content["version"] = 2
+
+
+def add_one(counts: dict[str, int]) -> None:
+    counts[max(counts, key=int)] += 1
+
+
+Damage = Callable[[dict[str, Any]], object]
+DAMAGED: tuple[tuple[Damage, str], ...] = (
+    (lambda content: add_one(content["rest"]), "rest must add up to the published counts"),
+    (lambda content: content.update(rest={}), "no more reports than were counted"),
+    (lambda content: content.update(rest=[]), "rest must be a JSON object"),
+    (lambda content: content.pop("rest"), "keys"),
+    (set_back, "version must be 3 or later where a campaign has labels or rounds; found 2"),
+    (
+        lambda content: move(content, "counts", min(map(int, content["counts"])), 64),
+        "have no report in the rest of a round",
+    ),
+)
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGED)
+def test_damaged_exports_are_refused(
+    damage: Damage, message: str, service: Service, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    fill(service, rng)
+    file = tmp_path / "commute.noutput"
+    export_campaign(service.store, "commute", file)
+    parts = read_export(file)
+    content = json.loads(parts["counts.json"])
+    damage(content)
+    write_export(file, {**parts, "counts.json": json.dumps(content).encode()})
+    with (
+        closing(open_store(str(tmp_path / "other.db"))) as other,
+        pytest.raises(DocumentError, match=message),
+    ):
+        import_campaign(other, file)
+
+
+def test_an_archive_has_every_report(tmp_path: Path, rng: np.random.Generator) -> None:
+    store = open_store(str(tmp_path / "reports.db"))
+    archive = open_archive(tmp_path / "archive")
+    with start_service(store, archive=archive) as service:
+        fill(service, rng)
+        row = store.campaign("commute")
+        assert row is not None
+        wanted = CellLayout(CAMPAIGN).tallies(store.counts(row.key))
+    archive.flush()
+    archive.compact(CAMPAIGN.root)
+    archive.close()
+    store.close()
+    assert list(frames.tally_reports(tmp_path / "archive").tallies.values()) == wanted
+    files = [pq.read_table(file) for file in (tmp_path / "archive").glob("*/*/*.parquet")]
+    rows = [row for file in files for row in file.to_pylist()]
+    labels = Counter((row["label_platform"], row["label_plan"]) for row in rows)
+    assert labels == {("ios", None): 151, ("web", None): 99, (None, "free"): 50}
+
+
+def test_an_archive_has_rounds(tmp_path: Path, rng: np.random.Generator) -> None:
+    campaign = scheduled_campaign()
+    layout = CellLayout(campaign)
+    cells = np.array([layout.cell("minutes", 2, number) for number in (0, 3, 3, 13)], "<i4")
+    archive = open_archive(tmp_path / "archive")
+    for part in (cells[:2], cells[2:]):
+        archive.add([(campaign, rng.bytes(16 * len(part)), part.tobytes())])
+        archive.flush()
+    archive.compact(campaign.root)
+    archive.close()
+    files = [pq.read_table(file) for file in (tmp_path / "archive").glob("*/*/*.parquet")]
+    assert sorted(row["round"] for file in files for row in file.to_pylist()) == [0, 3, 3, 13]
+
+
+def test_the_second_wave_is_of_what_is_published_of_all_labels(
+    store: Store, rng: np.random.Generator
+) -> None:
+    first = labeled_campaign(next_wave=NextWave(1000, 5000))
+    with start_service(store) as service:
+        service.create(first)
+        for labels, count in ((IOS, 600), (WEB, 350), ({"plan": "free"}, 30)):
+            service.batch(first, reports(first, count, rng, labels, center=40.0))
+        service.app.services.adapter.look()
+        assert service.app.services.directory.known()[0].awaits_wave  # 30 are hidden
+        service.batch(first, reports(first, 90, rng, {"plan": "paid"}, center=40.0))
+        service.app.services.adapter.look()
+        (entry,) = service.app.services.directory.known()
+        second = entry.campaign
+        assert len(second.waves) == 2
+        assert [sum(each) for each in second.inputs[0]] == [600 + 350 + 120]
+        late = reports(first, 1, rng, IOS, center=40.0)
+        assert service.batch(first, late).json() == {"accepted": 1, "repeated": 0}
+        new = reports(second, 200, rng, IOS, center=40.0)
+        service.batch(second, new)
+        found = service.call("GET", "/campaigns/commute/estimates?segment=platform:ios",
+                             headers=service.admin).json()  # fmt: skip
+        assert found["reports"] == 800
+        assert [wave["questions"][0]["reports"] for wave in found["waves"]] == [600, 200]
+        low, high = found["questions"][0]["mean"]["interval"]
+        assert low < 40.0 < high
