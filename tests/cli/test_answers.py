@@ -150,6 +150,7 @@ def test_how_many_people_for_shares_within_two_points() -> None:
     assert "Mean score" not in run(*given).output
 
 
+@pytest.mark.slow
 def test_a_computed_epsilon_is_said_to_be_of_the_catalog() -> None:
     told = "Epsilon        the smallest of the catalog that does it; try others with --epsilon"
     given = ("plan", "--choice", "a,b,c", "--people", 50_000)

@@ -64,6 +64,14 @@ def test_reports_go_through_a_collector(text: str) -> None:
     assert "live dashboard is at" not in text  # no terminal, so it ends by itself
 
 
+def test_people_with_two_platforms_answer_in_rounds(text: str) -> None:
+    assert "A second campaign asked 12,000 people in 16 rounds, one per hour." in text
+    (line,) = (line for line in text.splitlines() if line.startswith("  ios "))
+    truth, estimate = map(float, line.split()[1:3])
+    assert truth == pytest.approx(2.7, abs=0.2)
+    assert estimate == pytest.approx(truth, abs=2.0)
+
+
 def test_two_people_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done = CliRunner().invoke(command, ["--people", "2", "--epsilon", "4", "--no-serve"])

@@ -24,6 +24,7 @@ def test_verify_says_what_published_counts_reveal(tmp_path: Path) -> None:
     assert "published" not in CliRunner().invoke(verify, [str(path)]).output
 
 
+@pytest.mark.slow
 def test_a_plan_finds_the_largest_epsilon_of_a_report() -> None:
     arguments = ["--people", "100000", "--published-epsilon", "0.1", "--objective", "worst"]
     done = CliRunner().invoke(plan, [*arguments, "--outputs", "16", "--json"])
@@ -33,6 +34,7 @@ def test_a_plan_finds_the_largest_epsilon_of_a_report() -> None:
     assert "Who sees only the published counts" in CliRunner().invoke(plan, arguments).output
 
 
+@pytest.mark.slow
 def test_a_plan_finds_the_people_that_are_needed() -> None:
     arguments = ["--epsilon", "1", "--published-epsilon", "0.01", "--objective", "worst", "--json"]
     found = json.loads(CliRunner().invoke(plan, arguments).output)

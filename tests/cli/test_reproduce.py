@@ -97,12 +97,37 @@ def test_the_commands_of_the_documentation_are_understood(
     monkeypatch.setattr(run, "execute", stop)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
+    (tmp_path / "trips.csv").write_text("minutes\n1\n2\n", encoding="utf-8")
     page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("noutput reproduce")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         done = CliRunner().invoke(command, line.removeprefix("noutput reproduce").split())
         assert done.exit_code == 130, done.output
+
+
+@pytest.mark.slow
+def test_a_file_of_ones_own_takes_part(tmp_path: Path) -> None:
+    rows = "".join(f"{k % 60},{k % 7},town\n" for k in range(400))
+    path = tmp_path / "trips.csv"
+    path.write_text(f"minutes,rides,place\n{rows}", encoding="utf-8")
+    out = tmp_path / "out"
+    done = reproduce(out, "mean", "--dataset", str(path), "--bounds", "minutes=0:30")
+    assert done.exit_code == 0, done.output
+    assert "not tested  On real data the worst-case design" in done.output
+    report = (out / "REPORT.md").read_text(encoding="utf-8")
+    assert "### trips\n" in report
+    assert "numbers of minutes lie beyond 0 and 30 and count as the nearer one" in report
+    assert "the column place is left out: it does not hold numbers" in report
+    found = json.loads((out / "metadata.json").read_text(encoding="utf-8"))
+    assert found["datasets"]["trips"]["people"] == 400
+    assert found["command"].endswith(f"--dataset {path} --bounds minutes=0:30")
+
+
+def test_a_dataset_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "mean", "--dataset", "nothing")
+    assert "dataset must be one of 'adult'" in str(done.exception)
+    assert "'FILE.csv'" in str(done.exception)
 
 
 def test_missing_data_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

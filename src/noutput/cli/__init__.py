@@ -15,7 +15,7 @@ __all__ = ["main", "noutput"]
 
 _VERBS = (
     "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "token",
-    "issuer", "serve", "report", "simulate", "reproduce", "demo",
+    "log", "issuer", "serve", "health", "report", "simulate", "reproduce", "demo",
 )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput._progress import shown_progress
 from noutput.cli.answer_design import error_name
-from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
     from noutput.mechanisms.answers import AnswerMechanism
@@ -34,7 +34,7 @@ def compare_answers(
     wanted = names or (_OWN, *ANSWER_MECHANISMS)
     for name in wanted:
         _checks.choice("only", name, (_OWN, *ANSWER_MECHANISMS))
-    with delayed_progress("Comparing") as progress:
+    with shown_progress("Comparing") as progress:
         found = no.design(epsilon, outputs, question=question, progress=progress)
     table = Table(box=box.SIMPLE_HEAD, title=f"{question.n_answers} answers, epsilon = {epsilon:g}")
     table.add_column("mechanism", no_wrap=True)

@@ -34,17 +34,19 @@ def command(
 ) -> None:
     """Test the sampler of the mechanism NAME against its privacy claim.
 
+    NAME is that of a mechanism of noutput, or MODULE:OBJECT for one of your own.
+
     Searches for two inputs and a set of reports that distinguish them best, and prints a lower
     bound of the privacy loss. Exits with status 1 if the bound exceeds the claim.
     """
     import numpy as np
 
     import noutput as no
+    from noutput.cli.own import is_own, make
 
+    mechanism = (make if is_own(name) else no.mechanism)(name, epsilon)
     rng = None if seed is None else np.random.default_rng(seed)
-    found = no.audit(
-        no.mechanism(name, epsilon), claim, samples=samples, confidence=confidence, rng=rng
-    )
+    found = no.audit(mechanism, claim, samples=samples, confidence=confidence, rng=rng)
     likely, unlikely = found.inputs
     click.echo(
         f"{'Passed' if found.passed else 'NOT PRIVATE'}: {name}, claim {found.claim:g}\n"

@@ -1,4 +1,4 @@
-"""`noutput campaign`: write campaign documents."""
+"""`noutput campaign`: write campaign documents, and administer campaigns."""
 
 from __future__ import annotations
 
@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noutput._numbers import bits
+from noutput._progress import shown_progress
+from noutput.cli.campaign_admin import (
+    add_command,
+    close_command,
+    delete_command,
+    list_command,
+    show_command,
+)
 from noutput.cli.campaign_store import (
     backup_command,
     check_command,
     export_command,
     import_command,
 )
-from noutput.cli.progress import delayed_progress
+from noutput.cli.strata import strata_lines
 from noutput.cli.targets import check_target
+from noutput.cli.wording import asked
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
     from noutput.campaign.campaign import Table
+    from noutput.campaign.waves import NextWave
     from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.result import Design
-    from noutput.questions import Question
 
 __all__ = ["command"]
 
-_LONGEST = 60  # characters of all labels together
 _ADMITS = {
     "token": "people with a one-time token, which `noutput token issue` makes",
     "anonymous": "people with a token that the issuer has signed, which does not say who they are",
@@ -35,7 +43,7 @@ _ADMITS = {
 
 @click.group(name="campaign")
 def command() -> None:
-    """Create, back up, move and check campaigns."""
+    """Create, list, close, delete, back up, move and check campaigns."""
 
 
 @command.command(name="create")
@@ -55,7 +63,13 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
     Numbers share a table for the mean and the distribution; a [table] with outputs, objective and
     method changes it. With ask = "all" a person answers all questions, and their epsilons add up.
     An [admission] with kind ("open", "token" or "anonymous"), reports_per_hour, issuer and key says
-    whose reports are counted; without one, everybody's are.
+    whose reports are counted; without one, everybody's are. With adaptive = true, or an [adaptive]
+    table with expected (people), share (of the first wave, 0.1 to 0.2) and until (an instant), the
+    first people find the range of every number, and all who follow use it. [segments] has a list of
+    public labels per name, which reports may carry, and minimum: how many reports a combination has
+    before it is shown. [schedule] with every ("hour", "day" or "week"), rounds_per_period and
+    perhaps answers and grace (seconds) asks every device in so many rounds of each period; epsilon
+    is then the loss per period.
     """
     import noutput
     from noutput.campaign.draft import CampaignDraft
@@ -74,7 +88,7 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
         if wanted in draft.designs[:place]:  # equal questions share a table
             designs.append(designs[draft.designs.index(wanted)])
             continue
-        with delayed_progress("Designing") as progress:
+        with shown_progress("Designing") as progress:
             designs.append(noutput.design(**wanted, progress=progress))
     campaign = draft.campaign([found.mechanism.plain for found in designs])
     document = campaign.to_json()
@@ -85,18 +99,29 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
         )
     target.write_text(document, encoding="utf-8")
     _show(campaign, designs, target)
+    for note in draft.notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+def _adaptive(following: NextWave, *, public: bool) -> str:
+    first = f"the range of numbers is found by the first {following.reports:,} reports"
+    seen = "" if public else "; their counts are in the document, which everybody can read"
+    return f"{first}, of {following.expected:,} people{seen}"
 
 
 def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
     from noutput.campaign.text import format_instant
 
-    asked = "; ".join(map(_asked, campaign.questions))
+    questions = "; ".join(map(asked, campaign.questions))
     together = " together" if campaign.ask == "all" else ""
     lines = [
         f"Campaign saved in {target}",
-        f"  asks         {campaign.text} ({asked})",
+        f"  asks         {campaign.text} ({questions})",
         f"  open         {format_instant(campaign.opens)} to {format_instant(campaign.closes)}",
     ]
+    if campaign.next_wave is not None:
+        lines.append(f"  adaptive     {_adaptive(campaign.next_wave, public=campaign.public)}")
+    lines += [f"  {heading:<12} {text}" for heading, text in strata_lines(campaign)]
     if campaign.admission.kind != "open":
         lines.append(f"  admits       {_ADMITS[campaign.admission.kind]}")
     shown: dict[Table, list[str]] = {}
@@ -130,23 +155,6 @@ def _published(campaign: Campaign) -> list[str]:
     return [f"  published    {said}, in steps of {step} honest reports"]
 
 
-def _asked(question: Question) -> str:
-    from noutput.questions import Answers, Number, YesNo
-
-    if isinstance(question, Number):
-        bounds = f"from {question.lower:g} to {question.upper:g}"
-        return f"{question.name} {bounds} {question.unit}".rstrip()
-    if isinstance(question, YesNo) or not isinstance(question, Answers):
-        return f"{question.name}, yes or no"
-    labels = question.labels
-    if question.ordered:
-        listed = f" from {labels[0]} to {labels[-1]}"
-    else:
-        text = ", ".join(labels)
-        listed = f": {text}" if len(text) <= _LONGEST else ""
-    return f"{question.name} of {len(labels)} answers{listed}"
-
-
 def _quality(found: Design | AnswerDesign) -> str:
     from noutput.cli.answer_design import error_name
     from noutput.cli.quality import worst_case
@@ -160,7 +168,8 @@ def _quality(found: Design | AnswerDesign) -> str:
     )
 
 
-command.add_command(export_command)
-command.add_command(import_command)
-command.add_command(backup_command)
-command.add_command(check_command)
+for each in (
+    add_command, list_command, show_command, close_command, delete_command, export_command,
+    import_command, backup_command, check_command,
+):  # fmt: skip
+    command.add_command(each)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from noutput.cli import options
+from noutput.cli.administered import existing
 from noutput.cli.targets import check_target
+
+if TYPE_CHECKING:
+    from noutput.collector.store.interface import Store
 
 __all__ = ["backup_command", "check_command", "export_command", "import_command"]
 
@@ -28,9 +33,10 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
 
     target = output or Path(f"{campaign_id}.noutput")
     check_target(target)
-    store = open_store(_existing(database))
+    store = open_store(existing(database))
     try:
         count, checksum = export_campaign(store, campaign_id, target)
+        _note(store, "campaign.export", campaign_id)
     finally:
         store.close()
     click.echo(f"{campaign_id} with {count:,} reports is in {target}")
@@ -47,6 +53,8 @@ def import_command(file: Path, database: str, checksum: str | None) -> None:
     The ids of its reports are included: a report that is sent again is not counted twice. A file
     that differs from its own checksums is refused.
     """
+    from noutput.campaign.text import format_instant
+    from noutput.collector.clock import system_clock
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import check_export, import_campaign
 
@@ -57,7 +65,7 @@ def import_command(file: Path, database: str, checksum: str | None) -> None:
         )  # fmt: skip
     store = open_store(database)
     try:
-        row = import_campaign(store, file, checksum)
+        row = import_campaign(store, file, checksum, now=format_instant(system_clock()))
         total = sum(store.counts(row.key).values())
     finally:
         store.close()
@@ -69,10 +77,16 @@ def import_command(file: Path, database: str, checksum: str | None) -> None:
 @options.database
 def backup_command(file: Path, database: str) -> None:
     """Copy a database, in use or not, to a new SQLite file that `noutput serve` can open."""
+    from noutput.collector.store import open_store
     from noutput.collector.store.archive import back_up, file_checksum
 
     check_target(file)
-    count = back_up(_existing(database), file)
+    count = back_up(existing(database), file)
+    store = open_store(database)
+    try:
+        _note(store, "database.backup")
+    finally:
+        store.close()
     click.echo(f"{count} campaign{'' if count == 1 else 's'} copied to {file}")
     click.echo(f"SHA-256 {file_checksum(file)}")
 
@@ -91,10 +105,13 @@ def check_command(context: click.Context, database: str, *, accept: bool) -> Non
     commits with the mark next to a SQLite file, and SQLite checks the form of the file. Ends with
     status 1 where anything is wrong.
     """
+    from noutput.campaign.text import format_instant
+    from noutput.collector.clock import system_clock
     from noutput.collector.store import open_store
     from noutput.collector.store.check import check_database
+    from noutput.collector.store.interface import COMMAND_LINE, Action
 
-    store = open_store(_existing(database))
+    store = open_store(existing(database))
     wrong = 0
     try:
         for checked in check_database(store):
@@ -106,7 +123,7 @@ def check_command(context: click.Context, database: str, *, accept: bool) -> Non
                 click.echo(f"{where}{detail}: ok")
             wrong += len(checked.problems)
         if wrong and accept:
-            store.accept()
+            store.accept(Action(format_instant(system_clock()), COMMAND_LINE, "database.accept"))
             click.echo("Accepted: restart the collector.")
     finally:
         store.close()
@@ -114,8 +131,16 @@ def check_command(context: click.Context, database: str, *, accept: bool) -> Non
         context.exit(_DAMAGED)
 
 
-def _existing(database: str) -> str:
-    """Return the database, or refuse a SQLite file that is not there."""
-    if "://" not in database and not Path(database).exists():
-        raise click.UsageError(f"there is no database {database}")
-    return database
+def _note(store: Store, name: str, campaign: str | None = None) -> None:
+    """Add to the log what was copied; a database that cannot be written to is copied all the same.
+
+    The copy itself does not have the entry.
+    """
+    from noutput.campaign.text import format_instant
+    from noutput.collector.clock import system_clock
+    from noutput.collector.store.interface import COMMAND_LINE, Action, UnavailableError
+
+    try:
+        store.note(Action(format_instant(system_clock()), COMMAND_LINE, name, campaign))
+    except UnavailableError as error:
+        click.echo(f"Warning: this is not in the log of the database: {error}", err=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput._progress import shown_progress
 from noutput.cli import asked, options
-from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ _TRAINED = "n-output-balanced"  # for minutes, where no table is ready
     "--only", "names", multiple=True, metavar="NAME",
     help="A mechanism to compare; repeat for more [default: all that are made for means].",
 )  # fmt: skip
+@click.option(
+    "--with", "own", multiple=True, metavar="MODULE:OBJECT",
+    help="A mechanism of your own, or what makes one for an epsilon; repeat for more.",
+)  # fmt: skip
 @asked.question
 @click.option("--outputs", type=int, help="Number of reports of the designs [default: the best].")
 @options.plot("the worst-case variance over epsilon")
@@ -43,6 +47,7 @@ _TRAINED = "n-output-balanced"  # for minutes, where no table is ready
 def command(
     epsilon: float,
     names: tuple[str, ...],
+    own: tuple[str, ...],
     answers: tuple[str, ...] | None,
     scores: tuple[str, ...] | None,
     choice: tuple[str, ...] | None,
@@ -58,26 +63,35 @@ def command(
     Mechanisms made for categories report the bin of a number, not the number: their variance is
     that of an estimate of the middle of the bin.
     """
+    from noutput.cli.own import check_form
+
     check_target(plot_path, PLOT_ENDINGS)
+    for name in own:
+        check_form(name)
     question = asked.answers_of(answers, scores, choice, yes_no)
     if question is not None:
         from noutput.cli.answer_compare import compare_answers
 
         if plot_path:
             raise click.UsageError("--plot draws mechanisms for numbers.")
+        if own:
+            raise click.UsageError("--with compares mechanisms for numbers.")
         compare_answers(epsilon, question, names, outputs)
     elif plot_path:
-        _draw(names or _DRAWN, outputs, ends, plot_path)
+        _draw((*(names or _DRAWN), *own), outputs, ends, plot_path)
         click.echo(f"Figure saved in {plot_path}")
     else:
-        _show(epsilon, names, outputs)
+        _show(epsilon, names, own, outputs)
 
 
 def _make(name: str, epsilon: float, outputs: int | None) -> Mechanism | None:
     """Return a mechanism; None where there is none of this size."""
     import noutput as no
+    from noutput.cli.own import is_own, make
     from noutput.errors import DesignError
 
+    if is_own(name):
+        return make(name, epsilon)
     sized = outputs is not None and name.startswith("n-output")
     try:
         return no.mechanism(name, epsilon, **({"n_outputs": outputs} if sized else {}))
@@ -99,12 +113,15 @@ def _unbiased(mechanism: Mechanism) -> bool:
     return abs(float(mechanism.mean(0.3)) - 0.3) < 1e-9
 
 
-def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
+def _show(
+    epsilon: float, names: tuple[str, ...], own: tuple[str, ...], outputs: int | None
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     import noutput as no
+    from noutput.cli.own import label
     from noutput.designs.catalog import lower_bound
 
     bound = lower_bound(epsilon)
@@ -113,7 +130,8 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
         for name in no.MECHANISMS
         if name != _NOT_FOR_MEANS and (name != _TRAINED or _is_ready(epsilon, outputs))
     )
-    with delayed_progress("Comparing") as progress:
+    wanted = (*wanted, *own)
+    with shown_progress("Comparing") as progress:
         made: dict[str, Mechanism | None] = {}
         for place, name in enumerate(wanted):
             made[name] = _make(name, epsilon, outputs)
@@ -123,12 +141,13 @@ def _show(epsilon: float, names: tuple[str, ...], outputs: int | None) -> None:
     for heading in ("worst variance", "average variance", "x lower bound", "bits", "exact"):
         table.add_column(heading, justify="right")
     for name, mechanism in made.items():
+        title = label(name) or name
         if mechanism is None:
-            table.add_row(name, *["-"] * 5)
+            table.add_row(title, *["-"] * 5)
             continue
         worst = mechanism.worst_variance()
         table.add_row(
-            name,
+            title,
             f"{worst:.5g}",
             f"{mechanism.average_variance():.5g}",
             f"{worst / bound:.4f}" if bound and _unbiased(mechanism) else "-",
@@ -148,6 +167,7 @@ def _draw(
     import noutput as no
     from noutput import _checks
     from noutput.cli.figures import draw_variances
+    from noutput.cli.own import label
     from noutput.errors import InvalidArgumentError
 
     low, high = (_checks.positive("range", end) for end in ends)
@@ -160,5 +180,5 @@ def _draw(
     for name in names:
         made = [_make(name, epsilon, outputs) for epsilon in epsilons.tolist()]
         values = [np.nan if mechanism is None else mechanism.worst_variance() for mechanism in made]
-        curves[no.MECHANISMS[name].label] = values
+        curves[label(name) or no.MECHANISMS[name].label] = values
     draw_variances(epsilons, curves, path)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, round_edges, show
+from noutput._progress import shown_progress
 from noutput.cli import options
 from noutput.cli.histogram import MARK, draw_bars, encodable
-from noutput.cli.progress import delayed_progress
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 from noutput.estimate.choices import QUARTILES
 
@@ -36,6 +36,7 @@ __all__ = ["command"]
 _PEOPLE = 40_000
 _WIDTH = 92
 _FEWEST = 2  # reports that say anything
+_PANEL = 12_000  # people who answer the second campaign, if there are so many
 _RATE = 100  # people who report per second, before the demo starts and while it is watched
 
 
@@ -54,77 +55,126 @@ _RATE = 100  # people who report per second, before the demo starts and while it
     "--serve/--no-serve", default=None,
     help="Whether to keep the dashboard open until Ctrl-C [default: in a terminal].",
 )  # fmt: skip
+@click.option(
+    "--adaptive", is_flag=True,
+    help="Declare 0 to 600 minutes, and let the first fifth of the people find the range.",
+)  # fmt: skip
 @options.plot("the distribution")
 def command(
-    people: int, epsilon: float, seed: int, port: int, serve: bool | None, plot_path: Path | None
+    people: int,
+    epsilon: float,
+    seed: int,
+    port: int,
+    serve: bool | None,
+    plot_path: Path | None,
+    *,
+    adaptive: bool,
 ) -> None:
     """Run a campaign with simulated people on this machine, and show its dashboard.
 
     Each is asked one of four questions about the way to work, drawn at random: a number, a scale,
     a choice and yes/no. A real collector is started, with its database in a temporary folder. The
     people are simulated from a seed; their reports are drawn with secure randomness and sent over
-    HTTP. Everything is deleted when the demo ends.
+    HTTP. A second campaign asks people with two platforms in rounds, and shows a trend. Everything
+    is deleted when the demo ends.
     """
     import numpy as np
 
     import noutput as no
-    from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
+    from noutput.campaign import NextWave
+    from noutput.cli.waves import wave_lines
+    from noutput.collector.demonstration import DECLARED, LONGEST, QUESTIONS, commuters, demonstrate
+    from noutput.collector.pooled import estimated
 
     check_target(plot_path, PLOT_ENDINGS)
     rng = np.random.default_rng(seed)
     everybody = commuters(people, rng)
     truth = np.asarray(everybody.values["minutes"], float)
-    with delayed_progress("Designing") as progress:
+    with shown_progress("Designing") as progress:
         designs = [no.design(epsilon, question=each, progress=progress) for each in QUESTIONS]
     tables = [each.mechanism.plain for each in designs]
+    following = NextWave(max(people // 5, 1), people) if adaptive else None
+    longest = DECLARED if adaptive else LONGEST
     with (
         _ended_by_signals(),
         tempfile.TemporaryDirectory(prefix="noutput-demo-") as folder,
-        demonstrate(Path(folder), tables, port, people / _RATE) as show_case,
+        demonstrate(Path(folder), tables, port, people / _RATE, following) as show_case,
     ):
-        _collect(show_case, everybody)
+        app_users = show_case.play(min(people, _PANEL), rng)
+        _collect(show_case, everybody, longest)
+        for line in wave_lines(show_case.newest()) if adaptive else ():
+            click.echo(textwrap.fill(encodable(line), _WIDTH, subsequent_indent="  "))
         click.echo(f"Each report satisfies {epsilon:g}-local differential privacy.")
         readers = show_case.readers()
         if readers is not None:
             click.echo(textwrap.fill(encodable(readers.sentence), _WIDTH))
         click.echo()
-        for asked, design, tally in zip(QUESTIONS, designs, show_case.tallies(), strict=True):
+        asked_questions = show_case.campaign.questions
+        for place, (asked, design) in enumerate(zip(asked_questions, designs, strict=True)):
+            parts = show_case.parts(place)
             if isinstance(design.mechanism, no.TableMechanism):
-                _show_report(design.mechanism, float(truth[0]))
-            if tally.total < _FEWEST:
+                _show_report(design.mechanism, float(truth[0]), longest)
+            if sum(part.tally.total for part in parts) < _FEWEST:
                 click.echo(f"\n{asked.text} Too few reports for an estimate.")
                 continue
-            found = no.summarize(design, tally)
+            found = no.summarize(*estimated(parts), asked)
             if isinstance(found, no.AnswerSummary):
                 _show_answers(found, everybody.values[found.question.name])
                 continue
             _show_figures(found, truth)
-            _show_distribution(found, truth)
+            _show_distribution(found, truth, longest)
             if plot_path:
                 from noutput.cli.distribution_figure import draw_distributions
 
                 draw_distributions({"minutes": found}, plot_path, {"minutes": truth})
                 click.echo(f"\nFigure saved in {plot_path}")
+        _show_panel(show_case, app_users)
         if sys.stdout.isatty() if serve is None else serve:
             _serve(show_case, rng)
         else:
             click.echo("\nnoutput demo --serve keeps the live dashboard open.")
 
 
-def _collect(show_case: Demonstration, everybody: Population) -> None:
+def _collect(show_case: Demonstration, everybody: Population, longest: float) -> None:
     from noutput.collector.dashboard.words import duration
 
     click.echo(
         f"A collector runs at {show_case.url}. {len(everybody):,} simulated people are asked\n"
-        "one question each about their way to work: how many minutes it took (0 to 180), how many\n"
+        f"one question each about their way to work: how many minutes it took (0 to {longest:g}), "
+        "how many\n"
         "stars they give it, how they went, or whether they were late. Their reports are noted as\n"
         f"if they had come in over the last {duration(len(everybody) / _RATE)}."
     )
     start = time.perf_counter()
-    with delayed_progress("Reporting") as progress:
+    with shown_progress("Reporting") as progress:
         for sent in show_case.arrive(everybody):
             progress(sent / len(everybody))
     click.echo(f"{sent:,} reports were counted in {time.perf_counter() - start:.1f} s.")
+
+
+def _show_panel(show_case: Demonstration, users: Population) -> None:
+    """Show the platforms of the campaign with rounds beside the truth."""
+    import numpy as np
+
+    rounds = len(set(users.rounds))
+    asked = (
+        f"A second campaign asked {len(users):,} people in {rounds} rounds, one per hour. "
+        f"{show_case.panel.text}"
+    )
+    click.echo("\n" + textwrap.fill(asked, _WIDTH))
+    found = show_case.compared()
+    seconds = np.asarray(users.values["seconds"], float)
+    platforms = [each["platform"] for each in users.labels]
+    rows = found["statistics"][0]["estimates"]
+    if rows:
+        click.echo(f"  {'Platform':28} {'truth':>7}  {'estimate':>9}   95% interval")
+    for row in rows:
+        truth = seconds[[each == row["group"] for each in platforms]].mean()
+        low, high = row["interval"]
+        half = (high - low) / 2.0
+        texts = [show(each, half) for each in (truth, row["value"], low, high)]
+        click.echo(f"  {row['group']:28} {texts[0]:>7}  {texts[1]:>9}   {texts[2]} to {texts[3]}")
+    click.echo(textwrap.fill(found["text"], _WIDTH))
 
 
 def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
@@ -133,10 +183,12 @@ def _serve(show_case: Demonstration, rng: np.random.Generator) -> None:
 
     click.echo(
         f"\nThe live dashboard is at {show_case.page}\n"
-        f"{_RATE} more people report every second. Ctrl-C ends the demo."
+        f"and the one with rounds and two platforms at {show_case.panel_page}\n"
+        f"{_RATE} more people report every second to each. Ctrl-C ends the demo."
     )
     try:
         while True:
+            show_case.follow(_RATE, rng)
             for _ in show_case.send(commuters(_RATE, rng)):
                 time.sleep(1.0)
     except KeyboardInterrupt:
@@ -156,17 +208,16 @@ def _ended_by_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _show_report(mechanism: TableMechanism, truth: float) -> None:
+def _show_report(mechanism: TableMechanism, truth: float, longest: float) -> None:
     """Show what a report of the first person could be; nobody knows which it was."""
-    from noutput.collector.demonstration import LONGEST
-
-    unit = truth / (LONGEST / 2.0) - 1.0
+    unit = truth / (longest / 2.0) - 1.0
     report = mechanism.privatize(unit)
     chances = mechanism.probabilities([-1.0, 0.0, 1.0])[:, report]
     click.echo(
         f"One report           {report} of 0..{mechanism.n_outputs - 1}, {bits(mechanism.bits)}. "
-        f"Its sender commutes {truth:.1f} minutes; with 0, 90\n"
-        "                     or 180 minutes the chances of the same report are\n"
+        f"Its sender commutes {truth:.1f} minutes; with 0, "
+        f"{longest / 2.0:g}\n"
+        f"                     or {longest:g} minutes the chances of the same report are\n"
         f"                     {chances[0]:.1%}, {chances[1]:.1%} and {chances[2]:.1%}.\n"
     )
 
@@ -185,18 +236,17 @@ def _show_figures(found: Summary, truth: NDArray[np.float64]) -> None:
     click.echo(f"{'Forged reports':20} {found.forged_text}\n")
 
 
-def _show_distribution(found: Summary, truth: NDArray[np.float64]) -> None:
+def _show_distribution(found: Summary, truth: NDArray[np.float64], longest: float) -> None:
     import numpy as np
 
     import noutput as no
-    from noutput.collector.demonstration import LONGEST
 
-    edges = round_edges(0.0, LONGEST)
+    edges = round_edges(0.0, longest)
     shares = np.diff(np.asarray(found.distribution.cdf(edges))).tolist()
     true = (np.histogram(truth, edges)[0] / truth.size).tolist()
     click.echo(draw_bars(edges, shares, true))
     bins = found.distribution.bins
-    exact = np.histogram(truth, bins, (0.0, LONGEST))[0] / truth.size
+    exact = np.histogram(truth, bins, (0.0, longest))[0] / truth.size
     bounds = found.distribution.bounds
     distance = float(no.wasserstein(found.distribution.probabilities, exact, bounds))
     click.echo(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noutput._progress import shown_progress
 from noutput.cli import asked, options
-from noutput.cli.progress import delayed_progress
 from noutput.cli.quality import limited_variance, times_limit
 from noutput.cli.targets import PLOT_ENDINGS, check_target
 
@@ -89,7 +89,7 @@ def command(
     question: Any = asked.answers_of(answers, scores, choice, yes_no)
     if question is not None and plot_path:
         raise click.UsageError("--plot draws mechanisms for numbers.")
-    with delayed_progress("Searching") as progress:
+    with shown_progress("Searching") as progress:
         found: Design | AnswerDesign = noutput.design(
             epsilon, outputs, objective, method, question=question, progress=progress
         )

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from noutput.cli import options
+from noutput.cli.estimate_evidence import estimate_evidence, is_piloted
+from noutput.cli.estimate_groups import Grouping, estimate_groups
 from noutput.cli.estimate_reports import Wanted, estimate_reports
 from noutput.cli.failures import plain_failures
 from noutput.cli.histogram import encodable
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_OF_GROUPS = ("minimum", "compare", "reference", "weights", "answer")
+
 
 @click.command(name="estimate")
-@click.argument("source")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME",
     help="Column or question to estimate; repeat for more [default: all].",
@@ -56,7 +59,32 @@ __all__ = ["command"]
     "--assume", type=click.Choice(["smooth"]),
     help="What these intervals may assume of the distribution [default: nothing].",
 )  # fmt: skip
-@options.plot("the distribution")
+@click.option(
+    "--by", metavar="NAME[,NAME]",
+    help="Kept columns with public labels, such as country: one estimate per group.",
+)  # fmt: skip
+@click.option(
+    "--minimum", type=click.IntRange(2), default=500, show_default=True,
+    help="With --by: hide groups with fewer reports, and what would tell them by subtraction.",
+)  # fmt: skip
+@click.option(
+    "--compare", is_flag=True,
+    help="With --by: print the differences of all pairs of groups, with intervals that hold "
+    "together.",
+)  # fmt: skip
+@click.option(
+    "--reference", metavar="GROUP", help="With --by: compare all groups with this one instead."
+)
+@click.option(
+    "--weights", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.csv",
+    help="With --by: shares of the groups in the population, for a standardized mean. Its columns "
+    "are those of --by and one with numbers.",
+)  # fmt: skip
+@click.option(
+    "--answer", metavar="ANSWER",
+    help="With --by: estimate the share of this answer, in place of the mean score.",
+)  # fmt: skip
+@options.plot("the distribution, or with --by the groups")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
@@ -64,7 +92,7 @@ __all__ = ["command"]
 )  # fmt: skip
 @click.option("--master", help="Spark's master, such as local[2] or spark://host:7077.")
 def command(
-    source: str,
+    sources: tuple[str, ...],
     columns: tuple[str, ...],
     campaign: Path | None,
     method: str,
@@ -72,6 +100,12 @@ def command(
     level: float,
     kind: str,
     assume: str | None,
+    by: str | None,
+    minimum: int,
+    compare: bool,
+    reference: str | None,
+    weights: Path | None,
+    answer: str | None,
     plot_path: Path | None,
     as_json: bool,
     engine: str,
@@ -84,31 +118,71 @@ def command(
     standard input (-) is not read. SOURCE may also be the archive of a collector (`noutput serve
     --archive`), or other Parquet with the columns campaign, question, output and id: then every
     id is counted once.
+
+    Several SOURCEs are reports of one population, each person in one of them: tables, bounds and
+    epsilon may differ, and all reports count together.
+
+    With --by, the mean of every group (of answers: the mean score, or the share of --answer), the
+    largest first. All groups are counted in one pass.
     """
     from noutput import frames
     from noutput.errors import InvalidArgumentError
-    from noutput.estimate.summary import AnswerSummary
 
     check_target(plot_path, PLOT_ENDINGS)
-    if source == "-":
+    source = sources[0]
+    if "-" in sources:
         rule = "be a file or a folder (standard input is not read: the recipe of the reports lies "
-        raise InvalidArgumentError("source", rule + "in or beside a file)", source)
-    if campaign is not None or frames.is_archive(source):
-        numbers = {"method": method, "bins": bins}
+        raise InvalidArgumentError("source", rule + "in or beside a file)", "-")
+    several = len(sources) > 1 or is_piloted(source)
+    if several and (by is not None or campaign is not None):
+        raise click.UsageError("--by and --campaign are for one SOURCE, made without a pilot.")
+    of_campaign = campaign is not None or frames.is_archive(source)
+    shown: dict[str, Any] = {"level": level, "plot_path": plot_path, "as_json": as_json}
+    if by is not None:
+        options.refuse_given("is for everybody together, without --by.", *options.OF_NUMBERS)
+        if of_campaign:
+            raise click.UsageError("--by is for files that `noutput privatize` made.")
+        grouping = Grouping(by, minimum, compare, reference, weights, answer)
+        estimate_groups(source, columns, grouping, engine=engine, master=master, **shown)
+        return
+    options.refuse_given("is for groups: it needs --by.", *_OF_GROUPS)
+    numbers: dict[str, Any] = {"method": method, "bins": bins}
+    if of_campaign:
         wanted = Wanted(columns, level, numbers, plot_path, as_json)
         estimate_reports(source, campaign, wanted, engine, master)
         return
+    numbers |= {"kind": kind, "assume": assume}
+    if several:
+        estimate_evidence(sources, columns, numbers, engine=engine, master=master, **shown)
+        return
+    _estimate_files(source, columns, numbers, engine=engine, master=master, **shown)
+
+
+def _estimate_files(
+    source: str,
+    columns: tuple[str, ...],
+    numbers: dict[str, Any],
+    *,
+    level: float,
+    plot_path: Path | None,
+    as_json: bool,
+    engine: str,
+    master: str | None,
+) -> None:
+    """Print what all reports together tell."""
+    from noutput import frames
+    from noutput.estimate.summary import AnswerSummary
+
     with plain_failures(source):
         recipe, tallies = frames.read_counts(source, columns or None, engine=engine, master=master)
         everyone = tallies
         if recipe.one_per_row and len(tallies) < len(recipe.columns):
             _, everyone = frames.read_counts(source, None, engine=engine, master=master)
     if recipe.answers:
-        _refuse_options_for_numbers()
+        options.refuse_given("is for numbers, not for answers.", *options.OF_NUMBERS)
     # who was drawn for another column is one of the people all the same
     people = sum(tally.total for tally in everyone.values()) if recipe.one_per_row else None
-    numbers = {"people": people, "method": method, "bins": bins, "kind": kind, "assume": assume}
-    found = _summaries(recipe, tallies, numbers, level)
+    found = _summaries(recipe, tallies, {"people": people, **numbers}, level)
     if plot_path:
         _draw(found, plot_path)
     if as_json:
@@ -121,14 +195,6 @@ def command(
             _show(name, recipe, summary)
     if plot_path:
         click.echo(f"Figure saved in {plot_path}")
-
-
-def _refuse_options_for_numbers() -> None:
-    """Refuse options that were given and would do nothing."""
-    given = click.get_current_context().get_parameter_source
-    for name in ("method", "bins", "kind", "assume"):
-        if given(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name} is for numbers, not for answers.")
 
 
 def _summaries(

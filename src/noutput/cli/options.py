@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-__all__ = ["database", "objective", "outputs", "plot"]
+__all__ = ["OF_NUMBERS", "database", "objective", "outputs", "plot", "refuse_given"]
+
+OF_NUMBERS = ("method", "bins", "kind", "assume")  # of `noutput estimate`
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 database = click.option(
     "--database", default="noutput.db", show_default=True, metavar="PATH|URL",
+    envvar="NOUTPUT_DATABASE", show_envvar=True,
     help="A SQLite file, or postgresql://user@host/name.",
 )  # fmt: skip
 outputs = click.option(
@@ -37,3 +41,11 @@ def plot(what: str) -> Callable[[_Command], _Command]:
     """Return the option --plot of a command that draws something."""
     path = click.Path(dir_okay=False, writable=True, path_type=Path)
     return click.option("--plot", "plot_path", type=path, help=f"Draw {what} (PNG, SVG or PDF).")
+
+
+def refuse_given(why: str, *names: str) -> None:
+    """Refuse options that were given and would do nothing."""
+    given = click.get_current_context().get_parameter_source
+    for name in names:
+        if given(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} {why}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput._numbers import bits, show
-from noutput.cli import answer_plan, asked, options, published
-from noutput.cli.progress import delayed_progress
+from noutput._progress import shown_progress
+from noutput.cli import adaptive_plan, answer_plan, asked, options, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +62,14 @@ class _Histogram(click.ParamType[list[float]]):
 )
 @options.outputs
 @options.objective
+@click.option(
+    "--adaptive", is_flag=True,
+    help="Also forecast a campaign whose first people find the range for all others.",
+)  # fmt: skip
+@click.option(
+    "--first", type=float, metavar="SHARE",
+    help="Share of the people in the first wave, with --adaptive [default: 0.15].",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     epsilon: float | None,
@@ -80,6 +88,8 @@ def command(
     level: float,
     outputs: int | None,
     objective: str | None,
+    adaptive: bool,
+    first: float | None,
     as_json: bool,
 ) -> None:
     """Predict the errors of a campaign before it starts.
@@ -116,7 +126,7 @@ def command(
             objective=objective,
             question=question,
         )
-    with delayed_progress("Designing") as progress:
+    with shown_progress("Designing") as progress:
         found = no.plan(
             epsilon=epsilon,
             people=people,
@@ -130,15 +140,17 @@ def command(
             progress=progress,
         )
     others: tuple[Plan, ...] = ()
+    waves = adaptive_plan.forecast(found, first, objective, adaptive=adaptive)
     if isinstance(found, no.AnswerPlan):
         content = answer_plan.facts(found)
     else:
         goal = objective or "balanced"
         others = ready_plans(found, _EPSILONS, prior=prior, n_outputs=outputs, objective=goal)
-        with delayed_progress("Simulating") as progress:
+        with shown_progress("Simulating") as progress:
             content = _forecast(found, others, progress)
     if as_json:
         more = {} if central is None else {"published": central.to_dict()}
+        more |= {} if waves is None else {"adaptive": waves.to_dict()}
         click.echo(json.dumps(content | more, indent=2))
         return
     if isinstance(found, no.AnswerPlan):
@@ -146,6 +158,8 @@ def command(
     else:
         # tables for the variance alone are made for an epsilon between those of the catalog
         _show(found, prior, from_catalog=computed and goal not in ("worst", "average"))
+    if waves is not None:
+        adaptive_plan.show(waves)
     if central is not None:
         published.show_privacy(central)
     if isinstance(found, no.Plan) and len(others) > 1:

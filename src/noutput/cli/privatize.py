@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noutput._numbers import bits
+from noutput._progress import shown_progress
 from noutput.cli import asked, options
 from noutput.cli.failures import plain_failures
-from noutput.cli.progress import delayed_progress
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -61,6 +61,10 @@ __all__ = ["command"]
 @click.option("--skip-missing", is_flag=True, help="Make no report for a missing value.")
 @click.option("--one-per-row", is_flag=True, help="Report one column per row, drawn at random.")
 @click.option(
+    "--pilot", type=float, metavar="SHARE",
+    help="Of one column of numbers: the share of rows that find the range for all others.",
+)  # fmt: skip
+@click.option(
     "--engine", type=click.Choice(["arrow", "duckdb", "spark"]), default="arrow",
     show_default=True, help="Engine that reads and writes.",
 )  # fmt: skip
@@ -84,6 +88,7 @@ def command(
     clip: bool,
     skip_missing: bool,
     one_per_row: bool,
+    pilot: float | None,
     engine: str,
     master: str | None,
 ) -> None:
@@ -100,12 +105,12 @@ def command(
 
     question = asked.answers_of(answers, scores, choice, yes_no)
     with plain_failures(source):
-        with delayed_progress("Designing") as progress:
+        with shown_progress("Designing") as progress:
             mechanism, known = _mechanism(
                 epsilon, outputs, objective, table_path, question, progress
             )
         asks = _questions(columns, lowers, uppers, question, known)
-        with delayed_progress("Privatizing") as progress:
+        with shown_progress("Privatizing") as progress:
             recipe = frames.privatize_files(
                 _standard_input() if source == "-" else source,
                 target,
@@ -117,11 +122,14 @@ def command(
                 clip=clip,
                 skip_missing=skip_missing,
                 one_per_row=one_per_row,
+                pilot=pilot,
                 engine=engine,
                 master=master,
                 progress=progress,
             )
-    _show(recipe, target)
+    _show(recipe, target, len(columns), skip_missing=skip_missing)
+    if pilot is not None:
+        _show_passes(recipe)
 
 
 def _questions(
@@ -190,15 +198,24 @@ def _standard_input() -> BinaryIO:
     return stream
 
 
-def _show(recipe: Recipe, target: str) -> None:
+def _show_passes(recipe: Recipe) -> None:
+    """Print what the pilot found; every row is in one of the passes."""
+    *_, last = recipe.bounds.values()
+    if len(recipe.columns) > 1:
+        click.echo(f"The pilot found the range {last.lower:g} to {last.upper:g} for all others.")
+    else:
+        click.echo("The pilot left the range as it is.")
+
+
+def _show(recipe: Recipe, target: str, columns: int, *, skip_missing: bool) -> None:
     mechanism = recipe.mechanism
-    loss = mechanism.epsilon * (1 if recipe.one_per_row else len(recipe.columns))
+    loss = mechanism.epsilon * (1 if recipe.one_per_row else columns)
     several = loss > mechanism.epsilon
-    parts = f" ({len(recipe.columns)} reports of {mechanism.epsilon:g})" if several else ""
+    parts = f" ({columns} reports of {mechanism.epsilon:g})" if several else ""
     click.echo(
         f"Reports saved in {target}: noutput estimate {target}\n"
         f"Privacy loss of a row: {loss:g}{parts}. "
         f"Each report is one of {mechanism.n_outputs} ({bits(mechanism.bits)})."
     )
-    if recipe.skip_missing:
+    if skip_missing:
         click.echo("Whoever sees the reports learns which values were missing.")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noutput.cli.strata import late_reports, read_labels, when
+
 if TYPE_CHECKING:
     from noutput.campaign import Campaign, Number, Report
     from noutput.questions import Question
@@ -55,6 +57,11 @@ __all__ = ["command"]
     help="Get the token of an anonymous campaign now, and report later: at one time, whoever sees "
     "issuer and collector could connect both.",
 )  # fmt: skip
+@click.option(
+    "--label", "labels", multiple=True, metavar="NAME=LABEL",
+    help="A public label that you let leave with your report, where the campaign has segments. "
+    "Labels are not protected.",
+)  # fmt: skip
 @click.option("--attempts", type=click.IntRange(1, 100), default=6, show_default=True)
 def command(
     url: str,
@@ -66,6 +73,7 @@ def command(
     token: str,
     code: str,
     only_enroll: bool,
+    labels: tuple[str, ...],
     attempts: int,
 ) -> None:
     """Answer the campaign at URL, so that nobody learns your answer.
@@ -75,6 +83,10 @@ def command(
 
     You are asked for your answer, and it is not shown as you type. From another program, write
     ANSWER, or one NAME=ANSWER per line, to standard input.
+
+    A campaign with a schedule is answered in the rounds that your ledger has drawn; at any other
+    time the command says when the next begins, and asks nothing; it sends what could not be sent
+    in its round and is still counted, and nothing else.
     """
     from noutput.campaign import (
         Client,
@@ -86,7 +98,8 @@ def command(
         send_report,
     )
 
-    policy = Policy(epsilon, total, days)
+    told = read_labels(labels)
+    policy = Policy(epsilon, total, days, frozenset(told))
     if re.match(r"http://(?!(localhost|127\.0\.0\.1|\[::1\])([:/]|$))", url):
         click.echo("Note: without https, others on the way see that you take part.", err=True)
     route = Route(attempts=attempts)
@@ -98,13 +111,21 @@ def command(
             enroll(campaign, book, code, route)
             click.echo("Enrolled; the token is in your ledger. Report at any later time.")
             return
-        reports = book.find(campaign.fingerprint)
+        shown = client.shown_labels(told)
+        if campaign.notice:
+            click.echo(f"Note: {campaign.notice}", err=True)
+        reports = client.made()
+        if not reports and campaign.schedule is not None and not client.due():
+            reports = late_reports(campaign, book.pending(), time.time())
+            if not reports:
+                click.echo(f"{campaign.title}: nothing to answer now; {when(client.next_round())}.")
+                return
         if not reports:
             answers = given or _ask_all(campaign)
             _tell_clipped(answers, campaign)
             if campaign.admission.kind == "anonymous" and not token:
                 token = enroll(campaign, book, code, route)
-            reports = client.reports(answers, token)
+            reports = client.reports(answers, token, shown)
         counted = []
         for report in reports:  # each on its own, so that no request says that they belong together
             receipt = send_report(url, report, route)
@@ -207,6 +228,10 @@ def _show(campaign: Campaign, reports: list[Report], counted: list[bool]) -> Non
         last = campaign.tables[place].n_outputs - 1
         about = f"about {report.question}{_stands_for(campaign, place, report.output)}"
         click.echo(f"  sent     output {report.output} of 0..{last} {about}")
+    for name, label in reports[0].labels:
+        click.echo(f"  label    {name}: {label} (not protected)")
+    if reports[0].round is not None:
+        click.echo(f"  round    {reports[0].round} of 0..{campaign.n_rounds - 1}")
     click.echo(f"  privacy  {_privacy(campaign, reports[0].question)}")
     for report, new in zip(reports, counted, strict=True):
         click.echo(f"  answer   {'counted' if new else 'had been counted before'} (id {report.id})")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli.progress import delayed_progress
+from noutput._progress import shown_progress
 
 if TYPE_CHECKING:
     from noutput.evaluation.scenarios import Scenario
@@ -57,8 +57,14 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: str) -> int:
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all noise."
 )
 @click.option(
-    "--dataset", "datasets", multiple=True, metavar="NAME",
-    help="A dataset; repeat for more. uniform, beta, bimodal and spike need no file.",
+    "--dataset", "datasets", multiple=True, metavar="NAME|FILE.csv",
+    help="A dataset, or a file of your own; repeat for more. uniform, beta, bimodal and spike need "
+    "no file.",
+)  # fmt: skip
+@click.option(
+    "--bounds", multiple=True, metavar="COLUMN=LOWER:UPPER",
+    help="The range of a column of your own files [default: from its smallest to its largest "
+    "number]; repeat for more.",
 )  # fmt: skip
 def command(
     figures: tuple[str, ...],
@@ -69,6 +75,7 @@ def command(
     quick: bool,
     seed: int,
     datasets: tuple[str, ...],
+    bounds: tuple[str, ...],
 ) -> None:
     """Reproduce FIGUREs of the paper (all if none is named) and check its claims.
 
@@ -77,10 +84,12 @@ def command(
 
     Results are stored in the folder as they are computed. After an interruption the same command
     continues, with the same results; if none is missing, it only draws the figures.
+
+    A file of your own has a header and one row per person; its columns of numbers are used.
     """
     from noutput.evaluation.run import Stopped, execute
 
-    scenario = _scenario(figures, runs, data, seed, datasets, quick=quick)
+    scenario = _scenario(figures, runs, data, seed, datasets, bounds, quick=quick)
     out.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     try:
@@ -108,6 +117,7 @@ def _scenario(
     data: Path | None,
     seed: int,
     datasets: tuple[str, ...],
+    bounds: tuple[str, ...],
     *,
     quick: bool,
 ) -> Scenario:
@@ -115,17 +125,22 @@ def _scenario(
 
     from noutput import _checks
     from noutput.evaluation.datasets import LABELS
+    from noutput.evaluation.own_data import ENDINGS, own_files, parse_bounds
     from noutput.evaluation.scenarios import FULL, QUICK
 
     chosen = QUICK if quick else FULL
-    for name in datasets:
-        _checks.choice("dataset", name, LABELS)
+    paths = [name for name in datasets if name.endswith(ENDINGS)]
+    for name in set(datasets) - set(paths):
+        _checks.choice("dataset", name, (*LABELS, "FILE.csv"))
+    own = own_files(paths, map(parse_bounds, bounds))
+    named = {file.path: file.name for file in own}
     return replace(
         chosen,
         runs=runs or chosen.runs,
         seed=seed,
         figures=tuple(name for name in chosen.figures if not figures or name in figures),
-        datasets=datasets or chosen.datasets,
+        datasets=tuple(named.get(name, name) for name in datasets) or chosen.datasets,
+        own=own,
         folder=None if data is None else str(data),
     )
 
@@ -134,7 +149,7 @@ def _scenario(
 def _progress() -> Iterator[Callable[[float], None]]:
     """Draw a bar on a terminal, and write a line now and then into a log."""
     if sys.stderr.isatty():
-        with delayed_progress("Reproducing") as bar:
+        with shown_progress("Reproducing") as bar:
             yield bar
         return
     start = last = time.monotonic()

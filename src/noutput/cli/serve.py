@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,55 +11,63 @@ from noutput.cli import options
 
 __all__ = ["command"]
 
+_option = partial(click.option, show_envvar=True)
 
-@click.command(name="serve")
+
+# Every option is also a variable of the environment, which containers and services set.
+@click.command(name="serve", context_settings={"auto_envvar_prefix": "NOUTPUT"})
 @options.database
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option(
+@_option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@_option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@_option(
     "--campaign", "campaigns", multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A campaign document to add at the start; may be repeated.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--rate", type=click.FloatRange(0), default=100.0, show_default=True,
     help="Requests per second of one client; 0 for no limit.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--burst", type=click.IntRange(1), default=200, show_default=True,
     help="Requests that one client may send at once.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--client-reports", type=click.FloatRange(0), default=1000.0, show_default=True,
     help="Reports per hour of one client in one campaign; 0 for no limit.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--aggregator", "aggregators", multiple=True, metavar="ADDRESS",
     help="An address or network that sends the reports of many people, which --client-reports "
     "does not limit; may be repeated.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--step", type=click.IntRange(1), default=500, show_default=True,
     help="Fewest new reports on a question before what is published about it changes.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--step-share", type=click.FloatRange(0, 1), default=0.1, show_default=True,
     help="The same as a share of the reports that are published already.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
     help="The address or network of a reverse proxy, whose X-Forwarded-For names the client and "
     "X-Forwarded-Proto the scheme; may be repeated.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--archive", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Keep every report as Parquet in this folder as well, for `noutput estimate` and Spark.",
 )  # fmt: skip
-@click.option(
+@_option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Form of the log lines on the standard error.",
 )  # fmt: skip
-@click.option("--new-admin-token", is_flag=True, help="Print another admin token.")
+@_option("--new-admin-token", is_flag=True, help="Print another admin token.")
+@_option(
+    "--admin-token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write a new admin token to this file, which only you can read, and do not print it: "
+    "where the output goes to a log.",
+)  # fmt: skip
 def command(
     database: str,
     host: str,
@@ -74,6 +83,7 @@ def command(
     archive: Path | None,
     log_format: str,
     new_admin_token: bool,
+    admin_token_file: Path | None,
 ) -> None:
     """Collect reports over HTTP and answer with estimates.
 
@@ -92,6 +102,7 @@ def command(
         archive=archive,
         log_format=log_format,
         new_admin_token=new_admin_token,
+        admin_token_file=admin_token_file,
         limits=Limits(
             requests_per_second=rate,
             burst=burst,

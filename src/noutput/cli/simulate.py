@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from noutput.campaign import Campaign
+    from noutput.collector.simulation import Population
+    from noutput.questions import Question
 
 __all__ = ["command"]
 
 _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
+_MOST_ROUNDS = 40  # whose truth is printed
 
 
 @click.command(name="simulate")
@@ -27,38 +36,87 @@ _DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "bimodal")
     "--batch", type=click.IntRange(1, 10_000), default=1000, show_default=True,
     help="Reports per request.",
 )  # fmt: skip
-def command(url: str, people: int, distribution: str, seed: int, batch: int) -> None:
+@click.option(
+    "--change", type=click.FloatRange(-1.0, 1.0), default=0.2, show_default=True,
+    help="With rounds: how far answers move from the first to the last round of the campaign, as a "
+    "part of their range.",
+)  # fmt: skip
+@click.option(
+    "--spread", type=click.FloatRange(-1.0, 1.0), default=0.2, show_default=True,
+    help="With segments: how far answers of people with the first and the last label of the first "
+    "segment are apart.",
+)  # fmt: skip
+def command(
+    url: str, people: int, distribution: str, seed: int, batch: int, change: float, spread: float
+) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.
 
     Their answers come from a seed, their reports from secure randomness. All come from this
-    machine: name it with `noutput serve --aggregator` for more than 1,000 reports per hour.
+    machine: name it with `noutput serve --aggregator` for more than 1,000 reports per hour. Where
+    the campaign is adaptive, people answer its newest wave. Where it has rounds, as many people
+    answer in each that is counted now: the present one, and those before it within their grace
+    time. Where it has segments, nine of ten people tell a label of each.
     """
     import numpy as np
 
+    from noutput._progress import shown_progress
     from noutput.campaign import fetch_campaign
-    from noutput.cli.progress import delayed_progress
-    from noutput.collector.simulation import send_reports, simulate_people
-    from noutput.questions import Answers, Number
+    from noutput.collector.clock import system_clock
+    from noutput.collector.simulation import open_rounds, send_reports, simulate_people
 
     campaign = fetch_campaign(url)
     if campaign.admission.needs_token:
         raise click.UsageError("simulated people have no tokens: the campaign must be open")
-    everybody = simulate_people(campaign, people, distribution, np.random.default_rng(seed))
+    rounds = open_rounds(campaign, system_clock())
+    if campaign.schedule is not None and not rounds:
+        raise click.UsageError("no round of the campaign is open now")
+    everybody = simulate_people(
+        campaign, people, distribution, np.random.default_rng(seed), rounds,
+        change=change, spread=spread,
+    )  # fmt: skip
     expected = people * (len(campaign.questions) if campaign.ask == "all" else 1)
     start = time.perf_counter()
     accepted = sent = 0
-    with delayed_progress("sending") as progress:
+    with shown_progress("sending") as progress:
         for receipt in send_reports(url, campaign, everybody, batch):
             accepted += receipt.accepted
             sent += receipt.accepted + receipt.repeated
             progress(sent / expected)
     seconds = time.perf_counter() - start
     click.echo(f"{accepted:,} reports were counted in {seconds:.1f} s.")
-    for each in campaign.questions:
-        values = everybody.values[each.name]
-        if isinstance(each, Number):
-            mean = np.mean(np.asarray(values, float))
-            click.echo(f"True mean of {each.name}: {mean:.4f} {each.unit}".rstrip())
-        elif isinstance(each, Answers):
-            shares = (f"{label} {list(values).count(label) / people:.4f}" for label in each.labels)
-            click.echo(f"True shares of {each.name}: {', '.join(shares)}")
+    if campaign.next_wave is not None:
+        from noutput.cli.waves import wave_lines
+
+        for line in wave_lines(fetch_campaign(url, root=campaign.root)):
+            click.echo(line)
+    for line in _truth(campaign, everybody):
+        click.echo(line)
+
+
+def _truth(campaign: Campaign, everybody: Population) -> Iterator[str]:
+    """Return the true figures: of all people, of those with a label, and of every round."""
+    groups: dict[str, list[int]] = {"": list(range(len(everybody)))}
+    for name, labels in campaign.segments.names if campaign.segments else ():
+        for label in labels:
+            told = (place for place, each in enumerate(everybody.labels) if each.get(name) == label)
+            groups[f", {name} {label}"] = list(told)
+    for number in sorted(set(everybody.rounds))[-_MOST_ROUNDS:]:
+        mine = (place for place, each in enumerate(everybody.rounds) if each == number)
+        groups[f", round {number}"] = list(mine)
+    for question in campaign.questions:
+        values = everybody.values[question.name]
+        for name, places in groups.items():
+            if places:
+                yield _figure(question, name, [values[place] for place in places])
+
+
+def _figure(question: Question, group: str, values: list[float] | list[str]) -> str:
+    from noutput.questions import Answers, Number
+
+    if isinstance(question, Answers):
+        known = list(map(str, values))
+        shares = (f"{label} {known.count(label) / len(known):.4f}" for label in question.labels)
+        return f"True shares of {question.name}{group}: {', '.join(shares)}"
+    unit = question.unit if isinstance(question, Number) else ""
+    mean = sum(map(float, values)) / len(values)
+    return f"True mean of {question.name}{group}: {mean:.4f} {unit}".rstrip()

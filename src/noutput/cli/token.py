@@ -1,4 +1,4 @@
-"""`noutput token`: one-time tokens, with which people take part in a campaign."""
+"""`noutput token`: tokens of operators and readers, and one-time tokens of people."""
 
 from __future__ import annotations
 
@@ -6,15 +6,87 @@ from pathlib import Path
 
 import click
 
-from noutput.cli import options
+from noutput.cli.administered import (
+    administered,
+    confirm,
+    open_administration,
+    show,
+    show_columns,
+    yes,
+)
 from noutput.cli.targets import check_target
 
 __all__ = ["command"]
 
+_COLUMNS = ("id", "kind", "campaign", "label", "created", "expires", "last used")
+
 
 @click.group(name="token")
 def command() -> None:
-    """Hand out one-time tokens for campaigns that ask for them."""
+    """Make, list and revoke tokens; hand out one-time tokens to people."""
+
+
+@command.command(name="create")
+@click.option(
+    "--kind", type=click.Choice(["admin", "read", "metrics"]), required=True,
+    help="May do everything, read estimates, or read /metrics.",
+)  # fmt: skip
+@click.option("--campaign", metavar="ID", help="The only campaign that it is for [default: all].")
+@click.option("--label", default="", help="What you call it, up to 100 bytes.")
+@click.option("--expires", metavar="INSTANT", help="When it ends, such as 2027-01-01T00:00:00Z.")
+@administered
+def create(
+    kind: str, campaign: str | None, label: str, expires: str | None, database: str,
+    collector: str | None, *, as_json: bool,
+) -> None:  # fmt: skip
+    """Make a token, and print it, once: the database keeps a hash."""
+    with open_administration(database, collector) as administration:
+        made = administration.create_token(kind, campaign, label, expires)
+    if as_json:
+        show(made)
+        return
+    click.echo(made["token"])
+    what = "all campaigns" if campaign is None else campaign
+    click.echo(f"A new {kind} token for {what}, shown only now; its id is {made['id']}", err=True)
+
+
+@command.command(name="list")
+@administered
+def list_tokens(database: str, collector: str | None, *, as_json: bool) -> None:
+    """List the tokens, without their secrets."""
+    with open_administration(database, collector) as administration:
+        found = administration.tokens()
+    if as_json:
+        show({"tokens": found})
+        return
+    keys = ("id", "kind", "campaign", "label", "created", "expires", "last_used")
+    show_columns(_COLUMNS, [[each[key] for key in keys] for each in found])
+
+
+@command.command(name="revoke")
+@click.argument("token_id", metavar="ID")
+@administered
+@yes
+def revoke(
+    token_id: str, database: str, collector: str | None, *, as_json: bool, yes: bool
+) -> None:
+    """Make a token invalid for good, by the ID that `list` shows.
+
+    An admin token takes those with it that browsers got in its place.
+    """
+    from noutput.errors import InvalidArgumentError
+
+    with open_administration(database, collector) as administration:
+        found = next((each for each in administration.tokens() if each["id"] == token_id), None)
+        if found is None:
+            raise InvalidArgumentError("token", "be the id of a token", token_id)
+        label = f" ({found['label']})" if found["label"] else ""
+        confirm(f"Revoke the {found['kind']} token {token_id}{label}?", agreed=yes)
+        administration.revoke_token(token_id)
+    if as_json:
+        show({"revoked": found})
+    else:
+        click.echo(f"The {found['kind']} token {token_id}{label} is not valid any more")
 
 
 @command.command(name="issue")
@@ -23,41 +95,36 @@ def command() -> None:
     "--count", type=click.IntRange(1, 10_000_000), default=1, show_default=True,
     help="How many tokens, one per person.",
 )  # fmt: skip
-@options.database
+@administered
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
     help="A new file for the tokens, one per line, that only you can read [default: print them].",
 )  # fmt: skip
-def issue(campaign_id: str, count: int, database: str, output: Path | None) -> None:
+def issue(
+    campaign_id: str, count: int, database: str, collector: str | None, output: Path | None, *,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Make one-time tokens for the campaign with the id CAMPAIGN, which a collector may serve.
 
     Each admits one person, once. They are shown now and never again: the database keeps a hash.
     Whoever knows who got which token can tell whose report is whose; the answer stays private.
     """
-    from noutput.campaign.campaign import Campaign
-    from noutput.collector.issuing import issue_tokens
-    from noutput.collector.store import open_store
-
     if output is not None:
         check_target(output)
         if output.exists():
             raise click.UsageError(f"{output} is there already")
-    if "://" not in database and not Path(database).exists():
-        raise click.UsageError(f"there is no database {database}")
-    store = open_store(database)
-    try:
-        row = store.campaign(campaign_id)
-        if row is None:
-            raise click.UsageError(f"there is no campaign {campaign_id!r} in the database")
-        tokens = issue_tokens(store, row.key, Campaign.from_json(row.document), count)
-        total = store.count_issued(row.key)
-    finally:
-        store.close()
-    text = "".join(f"{token}\n" for token in tokens)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
+    with open_administration(database, collector) as administration:
+        tokens = administration.issue_tokens(campaign_id, count)
+    if output is not None:
         output.touch(mode=0o600, exist_ok=False)
-        output.write_text(text, encoding="ascii")
-    place = "" if output is None else f", in {output}"
-    click.echo(f"{count:,} new of {total:,} tokens of {campaign_id}{place}", err=True)
+        output.write_text("".join(f"{token}\n" for token in tokens), encoding="ascii")
+        place = f", in {output}"
+    else:
+        place = ""
+    if as_json:
+        shown = {"tokens": tokens} if output is None else {"output": str(output)}
+        show({"campaign": campaign_id, "count": count, **shown})
+        return
+    if output is None:
+        click.echo("\n".join(tokens))
+    click.echo(f"{count:,} new tokens of {campaign_id}{place}", err=True)

@@ -1,4 +1,4 @@
-"""`noutput verify`: certify a table that came from a stranger."""
+"""`noutput verify`: certify a table or a campaign that came from a stranger."""
 
 from __future__ import annotations
 
@@ -22,17 +22,23 @@ __all__ = ["command"]
 @click.option("--reports", type=int, help="Say what published counts of so many reports reveal.")
 @published.delta
 def command(file: Path, reports: int | None, delta: float) -> None:
-    """Check in exact arithmetic that a table is as private as it claims.
+    """Check in exact arithmetic that tables are as private as they claim.
 
-    FILE is a table or a design, for numbers or for answers. For a design, the proof of its lower
-    bound is checked as well. Exits with status 1 if the table is not private, and names the output
-    and the rows that show it.
+    FILE is a table or a design, for numbers or for answers, or a campaign. For a design, the proof
+    of its lower bound is checked as well; for an adaptive campaign, the second wave is computed
+    again from the published counts in the document. Exits with status 1 if a table is not private,
+    and names the output and the rows that show it, or if the rule gives another wave.
     """
     from noutput.cli.tables import read_table
+    from noutput.cli.waves import verify_campaign
     from noutput.designs.answers.result import AnswerDesign
     from noutput.errors import PrivacyError
 
     try:
+        text = file.read_bytes()
+        if b'"noutput-campaign"' in text:
+            verify_campaign(file, text)
+            return
         mechanism, design = read_table(file)
     except PrivacyError as error:
         click.echo(

@@ -17,25 +17,31 @@ libraries is imported before a frame of its kind is used.
 from __future__ import annotations
 
 from noutput.frames.archived import is_archive
+from noutput.frames.counted_files import read_counts, read_evidence, read_recipe, tally_files
 from noutput.frames.counting import tally
 from noutput.frames.engines.spark_session import spark_session
-from noutput.frames.files import privatize_files, read_counts, read_recipe, tally_files
+from noutput.frames.files import privatize_files
+from noutput.frames.groups import GroupedTally
+from noutput.frames.piloted import tally_evidence
 from noutput.frames.privatizing import privatize
 from noutput.frames.recipe import Recipe
 from noutput.frames.reported import ReportCounts, tally_reports
 from noutput.frames.reports import report_name
 
 __all__ = [
+    "GroupedTally",
     "Recipe",
     "ReportCounts",
     "is_archive",
     "privatize",
     "privatize_files",
     "read_counts",
+    "read_evidence",
     "read_recipe",
     "report_name",
     "spark_session",
     "tally",
+    "tally_evidence",
     "tally_files",
     "tally_reports",
 ]

@@ -94,7 +94,7 @@ def archived_campaigns(source: Path) -> list[Campaign]:
     return [Campaign.from_json(path.read_bytes()) for path in documents]
 
 
-def pending_reports(source: str | Path, fingerprint: str) -> int:
+def pending_reports(source: str | Path, root: str) -> int:
     """Return how many rows of a campaign the collector of an archive has not written yet."""
     file = Path(source) / PENDING
     if not (is_local(str(source)) and file.is_file()):
@@ -102,7 +102,7 @@ def pending_reports(source: str | Path, fingerprint: str) -> int:
     address = f"{file.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
-            return int(database.execute(_PENDING_ROWS, (fingerprint,)).fetchone()[0])
+            return int(database.execute(_PENDING_ROWS, (root,)).fetchone()[0])
     except sqlite3.Error as error:
         raise InvalidArgumentError(str(file), "be readable, or not exist", str(error)) from None
 
@@ -121,12 +121,12 @@ def _file_groups(source: Path, campaign: Campaign) -> list[list[str]]:
     """Return the files of a campaign, in groups that have no id in common."""
     if not is_archive(source):
         return [parquet_files(source, COLUMNS)]
-    folder = source / campaign_folder(campaign.fingerprint)
+    folder = source / campaign_folder(campaign.root)
     shards = sorted(path for path in folder.glob("shard=*") if path.is_dir())
     groups = [parquet_files(shard, COLUMNS) for shard in shards if any(shard.glob("[!._]*"))]
     if not groups:
         names = sorted(each.id for each in archived_campaigns(source))
-        rule = f"hold reports of the campaign {campaign.id!r} ({campaign.fingerprint[:12]})"
+        rule = f"hold reports of the campaign {campaign.id!r} ({campaign.root[:12]})"
         raise InvalidArgumentError("source", rule, f"an archive of {names}")
     return groups
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from noutput.frames.recipe import Recipe
 
-__all__ = ["draw_columns", "draw_reports"]
+__all__ = ["draw_columns", "draw_pilot", "draw_reports"]
 
 _SLICE = 1 << 18  # rows of a large frame turned into floats at once
+_COINS = 1 << 20  # the stream of coins, apart from those of columns
 _WORDS_PER_STEP = 4  # of Philox's counter
 
 
@@ -80,6 +81,19 @@ def _draw_one(
         reports = mark_reports(indexes, column, recipe.mechanism)
         results.append(pa.array(reports, mask=gaps if missing is None else gaps | missing))
     return results
+
+
+def draw_pilot(
+    recipe: Recipe, array: pa.Array, place: Place, share: float, seed: int | None = None
+) -> pa.Array:
+    """Return which rows of a batch are in the pilot: each by a coin of its own.
+
+    Every value is checked by the recipe before a coin is drawn, and has no part in the coin.
+    """
+    encode_column(recipe, recipe.columns[0], array, place)
+    words = np.empty(len(array), np.uint64)
+    word_source(_generator(seed, _COINS, place)).fill(words)
+    return pa.array((words >> np.uint64(32)) < np.uint64(round(share * (1 << 32))))
 
 
 def draw_columns(recipe: Recipe, table: pa.Table, seed: int | None) -> list[pa.ChunkedArray]:

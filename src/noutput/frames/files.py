@@ -1,20 +1,23 @@
-"""Privatize and tally files: CSV, Parquet and folders of Parquet, without loading them."""
+"""Privatize files: CSV, Parquet and folders of Parquet, without loading them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage
-from noutput.frames.counting import tally
 from noutput.frames.engines import arrow, spark
 from noutput.frames.engines import duckdb as duckdb_engine
 from noutput.frames.engines.errors import plain_errors
 from noutput.frames.engines.spark_session import borrow_session
-from noutput.frames.packages import duckdb, pa
+from noutput.frames.packages import duckdb
+from noutput.frames.piloted import both_recipes, run_passes
+from noutput.frames.piloted_files import privatize_in_passes
 from noutput.frames.privatizing import check_seed, run_recipe
 from noutput.frames.recipe import (
     METADATA_KEY,
@@ -29,11 +32,10 @@ from noutput.frames.storage import ENDINGS, check_ending, is_csv, is_local, parq
 from noutput.frames.streaming import exact_rows, read_values, run_batches
 
 if TYPE_CHECKING:
-    from noutput.frames.engines.arrow import Progress
+    from noutput._progress import Progress
     from noutput.frames.reports import Certified
-    from noutput.tally import Tally
 
-__all__ = ["ENGINES", "privatize_files", "read_counts", "read_recipe", "tally_files"]
+__all__ = ["ENGINES", "check_engine", "privatize_files"]
 
 ENGINES = ("arrow", "duckdb", "spark")
 
@@ -54,6 +56,7 @@ def privatize_files(
     skip_missing: bool = False,
     one_per_row: bool = False,
     layout: str = "wide",
+    pilot: float | None = None,
     seed: int | None = None,
     engine: str = "arrow",
     master: str | None = None,
@@ -73,6 +76,9 @@ def privatize_files(
         columns only.
     columns, design, mechanism, question, answers, bounds, other, keep
         As in `noutput.frames.privatize`; so are clip, skip_missing, one_per_row, layout and seed.
+    pilot : float, optional
+        As in `noutput.frames.privatize`: the columns of the result are the two passes, and
+        `read_evidence` counts both. The engine "arrow" reads the source twice.
     engine : {"arrow", "duckdb", "spark"}
         Who reads and writes. "arrow" streams batches through this process in constant memory.
     master : str, optional
@@ -107,7 +113,8 @@ def privatize_files(
     >>> target = folder / "reports.parquet"
     >>> source = folder / "people.parquet"
     >>> recipe = privatize_files(source, target, "x", mechanism=m, bounds=(-1, 1))
-    >>> read_recipe(target) == recipe, tally_files(target)["x"].total
+    >>> from noutput import frames
+    >>> frames.read_recipe(target) == recipe, frames.tally_files(target)["x"].total
     (True, 3)
     """
     recipe = make_recipe(
@@ -125,21 +132,40 @@ def privatize_files(
         secure=seed is None,
     )
     kept = column_names("keep", keep, least=0)
-    _checks.choice("engine", engine, ENGINES)
-    _check_master(engine, master)
+    check_engine(engine, master)
     check_ending(target)
     place = Path(source) if isinstance(source, str | Path) else source
     if engine == "arrow":
-        _privatize_arrow(place, Path(target), recipe, kept, seed, progress)
+        with shown_progress("Privatizing", progress) as share:
+            if pilot is not None:
+                return privatize_in_passes(place, Path(target), recipe, kept, pilot, seed, share)
+            _privatize_arrow(place, Path(target), recipe, kept, seed, share)
         return recipe
     if not isinstance(place, Path):
         raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
+    run = _Run(recipe, kept, seed, pilot)
     with exact_rows(place, recipe), plain_errors():
         if engine == "spark":
-            _privatize_spark(str(source), str(target), recipe, kept, seed, master)
-        else:
-            _privatize_duckdb(place, Path(target), recipe, kept, seed)
-    return recipe
+            return _privatize_spark(str(source), str(target), run, master)
+        return _privatize_duckdb(place, Path(target), run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is done to the frame of a file."""
+
+    recipe: Recipe
+    keep: Sequence[str]
+    seed: int | None
+    pilot: float | None
+
+    def reports(self, values: Any, connection: Any = None) -> tuple[Any, Recipe]:
+        """Return the reports of values, and the recipe that is stored with them."""
+        options: dict[str, Any] = {"keep": self.keep, "seed": self.seed, "connection": connection}
+        if self.pilot is None:
+            return run_recipe(values, self.recipe, **options), self.recipe
+        found = run_passes(values, self.recipe, pilot=self.pilot, **options)
+        return found, both_recipes(self.recipe, found.columns)
 
 
 def _privatize_arrow(
@@ -148,7 +174,7 @@ def _privatize_arrow(
     recipe: Recipe,
     keep: Sequence[str],
     seed: int | None,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     seed = check_seed(seed)
     with storage.new_target(target, recipe) as place:
@@ -157,169 +183,38 @@ def _privatize_arrow(
         arrow.write(tables, place, schema, as_csv=is_csv(target))
 
 
-def _privatize_duckdb(
-    source: Path, target: Path, recipe: Recipe, keep: Sequence[str], seed: int | None
-) -> None:
-    with storage.new_target(target, recipe) as place, duckdb.connect() as connection:
+def _privatize_duckdb(source: Path, target: Path, run: _Run) -> Recipe:
+    recipe, keep = run.recipe, run.keep
+    storage.check_new(target)
+    with duckdb.connect() as connection:
         if is_csv(source):  # parsed here, so that every engine reads the same
             values = duckdb_engine.read_batches(connection, read_values(source, recipe, keep))
         else:
             values = connection.read_parquet(parquet_files(source, [*recipe.columns, *keep]))
-        reports = run_recipe(values, recipe, keep=keep, seed=seed, connection=connection)
-        duckdb_engine.write(reports, place, recipe, as_csv=is_csv(target))
+        reports, stored = run.reports(values, connection)
+        with storage.new_target(target, stored) as place:
+            duckdb_engine.write(reports, place, stored, as_csv=is_csv(target))
+    return stored
 
 
-def _privatize_spark(
-    source: str,
-    target: str,
-    recipe: Recipe,
-    keep: Sequence[str],
-    seed: int | None,
-    master: str | None,
-) -> None:
+def _privatize_spark(source: str, target: str, run: _Run, master: str | None) -> Recipe:
     if Path(target).suffix.lower() in ENDINGS:
         raise InvalidArgumentError("target", "be a folder with the engine 'spark'", target)
+    if is_local(target):
+        storage.check_new(Path(target))
     with borrow_session(master) as session:
-        values = spark.read(session, source, recipe.by_column, keep)
-        reports = run_recipe(values, recipe, keep=keep, seed=seed)
+        values = spark.read(session, source, run.recipe.by_column, run.keep)
+        reports, stored = run.reports(values)
         if is_local(target):
-            with storage.new_folder(Path(target), recipe) as place:
+            with storage.new_folder(Path(target), stored) as place:
                 spark.write(reports, str(place), mode="overwrite")
         else:
             spark.write(reports, target)
+    return stored
 
 
-def tally_files(
-    source: str | Path,
-    columns: str | Sequence[str] | None = None,
-    mechanism: Certified | Source | None = None,
-    *,
-    engine: str = "arrow",
-    master: str | None = None,
-) -> dict[str, Tally]:
-    r"""Count the reports in files that `privatize_files` wrote.
-
-    Parameters
-    ----------
-    source : path
-        What was the target.
-    columns : str or sequence of str, optional
-        The columns to count; all that were privatized if not given.
-    mechanism : TableMechanism, AnswerMechanism or design, optional
-        What must have made the reports; whatever made them if not given.
-    engine : {"arrow", "duckdb", "spark"}
-        Who counts.
-    master : str, optional
-        Spark's master.
-
-    Examples
-    --------
-    >>> import io, tempfile, noutput as no
-    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
-    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
-    >>> tally_files(target)["age"].total
-    3
-    """
-    return read_counts(source, columns, mechanism, engine=engine, master=master)[1]
-
-
-def read_counts(
-    source: str | Path,
-    columns: str | Sequence[str] | None = None,
-    mechanism: Certified | Source | None = None,
-    *,
-    engine: str = "arrow",
-    master: str | None = None,
-) -> tuple[Recipe, dict[str, Tally]]:
-    r"""Return what `tally_files` returns, and how the reports were made.
-
-    Examples
-    --------
-    >>> import io, tempfile, noutput as no
-    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
-    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
-    >>> found, tallies = read_counts(target)
-    >>> found == recipe, tallies["age"].total
-    (True, 3)
-    """
+def check_engine(engine: str, master: str | None) -> None:
+    """Refuse another engine, and Spark's master with one that has none."""
     _checks.choice("engine", engine, ENGINES)
-    _check_master(engine, master)
-    with plain_errors():
-        if engine == "spark":
-            return _tally_spark(str(source), columns, mechanism, master)
-        recipe = _folder_recipe(source)
-        if engine == "arrow":
-            parts = (
-                _tally(part, recipe, columns, mechanism)
-                for part in map(pa.table, arrow.read_reports(Path(source), recipe.result_names))
-            )
-            total = next(parts)
-            for part in parts:
-                total = {name: total[name] + count for name, count in part.items()}
-            return recipe, total
-        with duckdb.connect() as connection:
-            if is_csv(source):
-                batches = arrow.read_reports(Path(source), recipe.result_names)
-                relation = duckdb_engine.read_batches(connection, batches)
-            else:
-                files = parquet_files(Path(source), recipe.result_names)
-                relation = connection.read_parquet(files)
-            return recipe, _tally(relation, recipe, columns, mechanism)
-
-
-def read_recipe(source: str | Path) -> Recipe:
-    r"""Return how the reports of a file or folder were made; the mechanism is certified.
-
-    Examples
-    --------
-    >>> import io, tempfile, noutput as no
-    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> source, target = io.BytesIO(b"age\n20\n50\n80"), Path(tempfile.mkdtemp()) / "reports.csv"
-    >>> recipe = privatize_files(source, target, "age", mechanism=m, bounds=(0, 120))
-    >>> read_recipe(target).bounds["age"].upper
-    120.0
-    """
-    return storage.read_recipe(Path(source))
-
-
-def _check_master(engine: str, master: str | None) -> None:
     if master is not None and engine != "spark":
         raise InvalidArgumentError("master", "be given with the engine 'spark' alone", master)
-
-
-def _folder_recipe(source: str | Path) -> Recipe:
-    """Return the recipe that all parts of a source were made by."""
-    recipe = read_recipe(source)
-    storage.check_parts(Path(source), recipe)
-    return recipe
-
-
-def _tally(
-    frame: Any,
-    recipe: Recipe,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-) -> dict[str, Tally]:
-    names = recipe.columns if columns is None else column_names("columns", columns)
-    for name in names:
-        if name not in recipe.columns:
-            raise InvalidArgumentError("columns", f"be of {list(recipe.columns)}", name)
-    return tally(frame, names, mechanism or recipe.mechanism, layout=recipe.layout)
-
-
-def _tally_spark(
-    source: str,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-    master: str | None,
-) -> tuple[Recipe, dict[str, Tally]]:
-    # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
-    recipe = _folder_recipe(source) if is_local(source) else None
-    names = recipe.report_names if recipe else ()
-    texts = set(recipe.result_names) - set(names) if recipe else ()
-    with borrow_session(master) as session:
-        frame = spark.read(session, source, dict.fromkeys(names), tuple(texts))
-        found = recipe or storage.spark_recipe(frame)
-        return found, _tally(frame, found, columns, mechanism)

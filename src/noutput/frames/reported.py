@@ -56,7 +56,7 @@ class ReportCounts:
     ----------
     campaign : Campaign
     tallies : dict of str to Tally
-        By the name of the question, in the order of the campaign.
+        By the name of the question, in the order of the campaign; those of its newest wave.
     rows : int
         How many rows were read.
     conflicting : int
@@ -65,6 +65,8 @@ class ReportCounts:
     pending : int
         How many rows of an archive are in no file yet, and so are not counted: those that came
         last to a collector that runs, or that one left which was killed.
+    earlier : tuple of dict of str to Tally
+        The same of every earlier wave of an adaptive campaign, the first one first.
 
     Examples
     --------
@@ -80,6 +82,8 @@ class ReportCounts:
     >>> found = ReportCounts(campaign, {"late": counts}, 10_500, 0)
     >>> found.reports, found.repeated, found.summaries()["late"].reports
     (10000, 500, 10000)
+    >>> found.waves == (found.tallies,)
+    True
     """
 
     campaign: Campaign
@@ -87,11 +91,17 @@ class ReportCounts:
     rows: int
     conflicting: int
     pending: int = 0
+    earlier: tuple[Mapping[str, Tally], ...] = ()
+
+    @property
+    def waves(self) -> tuple[Mapping[str, Tally], ...]:
+        """The tallies of all waves by the name of the question, the first one first."""
+        return (*self.earlier, self.tallies)
 
     @property
     def reports(self) -> int:
         """The number of different ids: of all reports that are counted."""
-        return sum(tally.total for tally in self.tallies.values())
+        return sum(tally.total for wave in self.waves for tally in wave.values())
 
     @property
     def repeated(self) -> int:
@@ -188,7 +198,7 @@ def tally_reports(
         if isinstance(source, str | Path):
             with archived.opened(source, campaign, engine, master) as (known, parts):
                 found = _total(known, (_count(part, known) for part in parts))
-            return replace(found, pending=archived.pending_reports(source, known.fingerprint))
+            return replace(found, pending=archived.pending_reports(source, known.root))
         _checks.choice("engine", engine, archived.ENGINES)
         if campaign is None:
             raise InvalidArgumentError("campaign", "be given with a frame", campaign)
@@ -206,29 +216,30 @@ class _Counted(NamedTuple):
 
 def _total(campaign: Campaign, parts: Iterable[_Part]) -> ReportCounts:
     """Add up parts that have no id in common; refuse them where a row does not belong."""
-    counts = {
-        question.name: [0] * table.n_outputs
-        for question, table in zip(campaign.questions, campaign.tables, strict=True)
-    }
-    names = list(counts)
+    tables = [table for wave in campaign.waves for table in wave.tables]
+    counts = [[0] * table.n_outputs for table in tables]
     rows = conflicting = 0
     refused: Counter[int] = Counter()
     for part in parts:
         refused.update(part.refused)
         for counted in part.answers:
             place, output = divmod(counted.code, _PLACES)
-            counts[names[place]][output] += counted.ids
+            counts[place][output] += counted.ids
             rows += counted.rows
             conflicting += counted.split
     if refused:
         texts = [f"{refused[key]:,} {why}" for key, why in _REASONS.items() if refused[key]]
-        rule = f"all be of the campaign {campaign.id!r} ({campaign.fingerprint[:12]})"
+        rule = f"all be of the campaign {campaign.id!r} ({campaign.root[:12]})"
         raise InvalidArgumentError("reports", rule, ", ".join(texts))
-    tallies = {
-        name: Tally(table.fingerprint, tuple(counts[name]))
-        for name, table in zip(names, campaign.tables, strict=True)
-    }
-    return ReportCounts(campaign, tallies, rows, conflicting)
+    tallies = [
+        Tally(table.fingerprint, tuple(each)) for table, each in zip(tables, counts, strict=True)
+    ]
+    names = list(campaign.question_indexes)
+    *earlier, newest = (
+        dict(zip(names, tallies[start : start + len(names)], strict=True))
+        for start in range(0, len(tallies), len(names))
+    )
+    return ReportCounts(campaign, newest, rows, conflicting, earlier=tuple(earlier))
 
 
 class _Part(NamedTuple):
@@ -270,8 +281,8 @@ class _Prepared(NamedTuple):
     Parameters
     ----------
     frame : narwhals frame
-    campaign : str or int
-        What the column `campaign` must be.
+    waves : sequence of str or int
+        What the column `campaign` is for each wave.
     questions : sequence of str or int
         What the column `question` is for each question.
     digits : bool
@@ -279,32 +290,40 @@ class _Prepared(NamedTuple):
     """
 
     frame: Opened
-    campaign: Key
+    waves: list[Key]
     questions: list[Key]
     digits: bool
 
 
 def _code(prepared: _Prepared, campaign: Campaign) -> nw.Expr:
-    """Return the code of a row: 256 times the question's place and the output, or a reason.
+    """Return the code of a row: 256 times the block's place and the output, or a reason.
 
-    Every condition is false where a value is missing.
+    A block is a question in a wave: those of the first wave come first. Every condition is false
+    where a value is missing.
     """
     given = nw.col(OUTPUT)  # maybe of a type that holds numbers beyond those of Int64
     output = nw.when((given >= 0) & (given < _PLACES)).then(given).cast(nw.Int64)
+    questions = len(campaign.questions)
 
-    def answer(otherwise: nw.Expr, place: int) -> nw.Expr:
-        fits = output < campaign.tables[place].n_outputs
-        code = nw.when(fits).then(output + _PLACES * place).otherwise(nw.lit(_OUTSIDE))
+    def answer(otherwise: nw.Expr, block: int) -> nw.Expr:
+        wave, place = divmod(block, questions)
+        fits = output < campaign.waves[wave].tables[place].n_outputs
+        code = nw.when(fits).then(output + _PLACES * block).otherwise(nw.lit(_OUTSIDE))
         asked = nw.col(QUESTION) == prepared.questions[place]
         return nw.when(asked).then(code).otherwise(otherwise)
 
-    code: nw.Expr = reduce(answer, range(len(campaign.questions)), nw.lit(_UNASKED))
     known = nw.col(_SIZE) == (_DIGITS if prepared.digits else _BINARY)
     if prepared.digits:
         known &= nw.col(ID).str.contains(_HEXADECIMAL)
-    code = nw.when(known).then(code).otherwise(nw.lit(_NO_ID))
-    own = nw.col(CAMPAIGN) == prepared.campaign
-    return nw.when(own).then(code).otherwise(nw.lit(_OTHER))
+
+    def own(otherwise: nw.Expr, wave: int) -> nw.Expr:
+        blocks = range(wave * questions, (wave + 1) * questions)
+        code: nw.Expr = reduce(answer, blocks, nw.lit(_UNASKED))
+        code = nw.when(known).then(code).otherwise(nw.lit(_NO_ID))
+        return nw.when(nw.col(CAMPAIGN) == prepared.waves[wave]).then(code).otherwise(otherwise)
+
+    found: nw.Expr = reduce(own, range(len(campaign.waves)), nw.lit(_OTHER))
+    return found
 
 
 def _prepare(opened: Opened, campaign: Campaign) -> _Prepared:
@@ -331,7 +350,8 @@ def _prepare(opened: Opened, campaign: Campaign) -> _Prepared:
         raise _wrong_id(str(schema[ID]))
     texts = nw.col(CAMPAIGN, QUESTION).cast(nw.String)
     sized = open_frame(_with_sizes(frame, engine, digits=digits)).with_columns(texts)
-    return _Prepared(sized, campaign.fingerprint, names, digits)
+    waves: list[Key] = [wave.fingerprint for wave in campaign.waves]
+    return _Prepared(sized, waves, names, digits)
 
 
 def _with_sizes(frame: Any, engine: nw.Implementation, *, digits: bool) -> Any:
@@ -359,13 +379,14 @@ def _prepare_arrow(table: pa.Table, campaign: Campaign) -> _Prepared:
     ids = table[ID] if digits else table[ID].cast(pa.binary())
     names = [question.name for question in campaign.questions]
     columns = {
-        CAMPAIGN: _places(table[CAMPAIGN], [campaign.fingerprint]),
+        CAMPAIGN: _places(table[CAMPAIGN], [wave.fingerprint for wave in campaign.waves]),
         QUESTION: _places(table[QUESTION], names),
         OUTPUT: table[OUTPUT].cast(pa.int64(), safe=False),  # what is beyond becomes negative
         ID: ids,
         _SIZE: pc.binary_length(ids),
     }
-    return _Prepared(open_frame(pa.table(columns)), 0, list(range(len(names))), digits)
+    waves: list[Key] = list(range(len(campaign.waves)))
+    return _Prepared(open_frame(pa.table(columns)), waves, list(range(len(names))), digits)
 
 
 def _places(column: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import secrets
@@ -18,6 +19,7 @@ __all__ = [
     "ENDINGS",
     "check_ending",
     "check_file",
+    "check_new",
     "check_parts",
     "is_csv",
     "is_local",
@@ -26,6 +28,7 @@ __all__ = [
     "parquet_files",
     "read_recipe",
     "spark_recipe",
+    "stored_columns",
 ]
 
 ENDINGS = (".parquet", ".csv")
@@ -119,7 +122,7 @@ def _taken(path: Path) -> InvalidArgumentError:
     return InvalidArgumentError("target", "not exist yet", str(path))
 
 
-def _check_new(target: Path) -> None:
+def check_new(target: Path) -> None:
     """Refuse to write over what exists: reports are drawn once."""
     for path in (target, _sidecar(target)):
         if path.exists():
@@ -131,7 +134,7 @@ def _check_new(target: Path) -> None:
 @contextmanager
 def new_folder(target: Path, recipe: Recipe) -> Iterator[Path]:
     """Lend a folder to write to; it gets its recipe and its name when all went well."""
-    _check_new(target)
+    check_new(target)
     with _partial(target) as partial:
         partial.mkdir()
         yield partial
@@ -151,7 +154,7 @@ def new_target(target: Path, recipe: Recipe) -> Iterator[Path]:
         with new_folder(target, recipe) as folder:
             yield folder / "part-00000.parquet"
         return
-    _check_new(target)
+    check_new(target)
     with _partial(target) as partial:
         yield partial
         if not is_csv(target):
@@ -215,6 +218,14 @@ def read_recipe(source: Path) -> Recipe:
     check_file(source)
     schema = pq.read_schema(source)
     return _of_metadata((schema.metadata or {}).get(METADATA_KEY.encode()), source)
+
+
+def stored_columns(source: Path) -> list[str]:
+    """Return the names of all columns of stored reports."""
+    if is_csv(source):
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            return next(csv.reader(file), [])
+    return list(pq.read_schema(parquet_files(source)[0]).names)
 
 
 def check_parts(source: Path, recipe: Recipe) -> None:

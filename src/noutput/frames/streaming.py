@@ -18,7 +18,8 @@ from noutput.frames.storage import is_csv
 from noutput.frames.values import Place, count_refused
 
 if TYPE_CHECKING:
-    from noutput.frames.engines.arrow import Progress, Source
+    from noutput._progress import Progress
+    from noutput.frames.engines.arrow import Source
     from noutput.frames.recipe import Recipe
 
 __all__ = ["check", "exact_rows", "read_values", "run_batches"]

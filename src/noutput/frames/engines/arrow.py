@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from noutput.errors import InvalidArgumentError
 from noutput.frames.packages import pa, pa_csv, pc, pq
@@ -18,8 +18,10 @@ from noutput.frames.reports import ATTRIBUTE
 from noutput.frames.storage import check_file, is_csv, parquet_files
 from noutput.questions import Answers, Question
 
+if TYPE_CHECKING:
+    from noutput._progress import Progress
+
 __all__ = [
-    "Progress",
     "Source",
     "open_values",
     "read_reports",
@@ -28,7 +30,6 @@ __all__ = [
     "write",
 ]
 
-Progress: TypeAlias = Callable[[float], None]
 Source: TypeAlias = Path | BinaryIO
 
 _ROWS = 1 << 18  # rows per batch, and per row group of what is written
@@ -72,10 +73,13 @@ def _with_gaps(batch: pa.RecordBatch, answers: Mapping[str, Answers]) -> pa.Reco
     return batch
 
 
-def read_reports(source: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Return batches with some columns of stored reports."""
+def read_reports(
+    source: Path, columns: Sequence[str], texts: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    """Return batches with some columns of stored reports; `texts` are labels in CSV."""
     if is_csv(source):
-        kinds = {name: pa.string() if name == ATTRIBUTE else pa.int32() for name in columns}
+        text = {ATTRIBUTE, *texts}
+        kinds = {name: pa.string() if name in text else pa.int32() for name in columns}
         return _csv_batches(str(source), *_csv_input(source), kinds)
     return _parquet_batches(parquet_files(source, columns), columns)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
-from noutput.frames.drawing import draw_reports
+from noutput.frames.drawing import draw_pilot, draw_reports
 from noutput.frames.engines.errors import carry_errors
 from noutput.frames.packages import duckdb, pa
 from noutput.frames.recipe import METADATA_KEY
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from noutput.frames.recipe import Recipe
 
-__all__ = ["privatize", "read_batches", "unpivot", "write"]
+__all__ = ["hold", "privatize", "read_batches", "split", "unpivot", "write"]
 
+_PILOT = "noutput_pilot"
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _EXACT = {"BOOLEAN", "DOUBLE", *_WHOLE, *(f"U{kind}" for kind in _WHOLE)}
 
@@ -61,8 +63,58 @@ def privatize(
         f"SELECT {', '.join([*kept, *reports])} "  # noqa: S608
         f"FROM (SELECT {', '.join([*kept, drawn])} FROM {rows})"
     )
-    try:
+    with _own_connection(function, connection):
         return _select(relation, "noutput_rows", query)
+
+
+def split(
+    relation: duckdb.DuckDBPyRelation,
+    recipe: Recipe,
+    keep: Sequence[str],
+    share: float,
+    seed: int | None,
+    connection: duckdb.DuckDBPyConnection | None = None,
+) -> tuple[duckdb.DuckDBPyRelation, duckdb.DuckDBPyRelation, Callable[[], object]]:
+    """Return the rows of the pilot, the others, and what drops the table that both are of.
+
+    The coins are drawn once, when the temporary table is made.
+    """
+    owner = connection or duckdb.default_connection()
+    function = f"noutput_{secrets.token_hex(12)}"
+    how: dict[str, Any] = {"type": "arrow", "null_handling": "special", "side_effects": True}
+    coins = _coins(recipe, share, seed)
+    owner.create_function(function, coins, ["DOUBLE", "BIGINT"], "BOOLEAN", **how)
+    names = ", ".join(_quote(name) for name in (*keep, *recipe.columns))
+    value = f"CAST({_quote(recipe.columns[0])} AS DOUBLE)"
+    query = (
+        f"SELECT {names}, {function}({value}, noutput_row) AS {_PILOT} "  # noqa: S608
+        "FROM (SELECT *, row_number() OVER () - 1 AS noutput_row FROM noutput_rows)"
+    )
+    try:
+        with _own_connection(function, connection):
+            table = hold(_select(relation, "noutput_rows", query), owner)
+    finally:
+        owner.remove_function(function)
+    drop = f"DROP TABLE {table.alias}"
+    pilot, others = table.filter(_PILOT), table.filter(f"NOT {_PILOT}")
+    return pilot.project(names), others.project(names), lambda: owner.execute(drop)
+
+
+def hold(
+    relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection | None = None
+) -> duckdb.DuckDBPyRelation:
+    """Run a relation once, and return its rows as a temporary table of the connection."""
+    name = f"noutput_{secrets.token_hex(12)}"
+    query = f"CREATE TEMP TABLE {name} AS SELECT * FROM noutput_held"  # noqa: S608
+    relation.query("noutput_held", query)
+    return (connection or duckdb.default_connection()).table(name)
+
+
+@contextmanager
+def _own_connection(function: str, connection: duckdb.DuckDBPyConnection | None) -> Iterator[None]:
+    """Say what is wrong where a relation does not know a function of the connection."""
+    try:
+        yield
     except duckdb.CatalogException as error:
         if function not in str(error):
             raise
@@ -157,6 +209,20 @@ def _function(
             ]
             reports = [pa.concat_arrays(pieces) for pieces in zip(*runs, strict=True)]
         return pa.StructArray.from_arrays(reports, fields)
+
+    return draw
+
+
+def _coins(
+    recipe: Recipe, share: float, seed: int | None
+) -> Callable[[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray], pa.Array]:
+    @carry_errors()
+    def draw(values: pa.Array | pa.ChunkedArray, rows: pa.Array | pa.ChunkedArray) -> pa.Array:
+        array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        numbers = rows.to_numpy() if isinstance(rows, pa.ChunkedArray) else np.asarray(rows)
+        return pa.concat_arrays(
+            draw_pilot(recipe, array[run], place, share, seed) for run, place in _runs(numbers)
+        )
 
     return draw
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from noutput.errors import InvalidArgumentError
-from noutput.frames.drawing import draw_reports
+from noutput.frames.drawing import draw_pilot, draw_reports
 from noutput.frames.engines.arrow import text_answers, text_numbers
 from noutput.frames.engines.errors import carry_errors
 from noutput.frames.packages import pa, pyspark, spark_sql, spark_types
@@ -18,8 +18,9 @@ from noutput.frames.storage import check_file, is_csv, is_local, parquet_files
 from noutput.frames.values import Place
 from noutput.questions import Answers, Question
 
-__all__ = ["privatize", "read", "read_parquet", "write"]
+__all__ = ["hold", "privatize", "read", "read_parquet", "split", "write"]
 
+_PILOT = "noutput_pilot"
 _Task: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 # as the engine "arrow" reads: quotes are doubled, and may hold line breaks and commas
@@ -46,6 +47,32 @@ def privatize(
     schema = spark_types.StructType([wanted.schema[name] for name in keep] + reports)
     task = _task(recipe.to_json(), tuple(names), tuple(keep))
     return wanted.mapInArrow(task, schema)
+
+
+def split(
+    frame: spark_sql.DataFrame, recipe: Recipe, keep: Sequence[str], share: float
+) -> tuple[spark_sql.DataFrame, spark_sql.DataFrame]:
+    """Return the rows of the pilot and the others: two parts of a frame that is held.
+
+    The coins are drawn once, and not again where a part of the frame is lost.
+    """
+    _check_python(frame)
+    _check_names((*recipe.columns, *keep))
+    wanted = frame.select(*recipe.columns, *keep)
+    coin = spark_types.StructField(_PILOT, spark_types.BooleanType(), False)
+    schema = spark_types.StructType([*wanted.schema.fields, coin])
+    drawn = hold(wanted.mapInArrow(_coins(recipe.to_json(), share), schema))
+    pilot, others = drawn.where(_PILOT), drawn.where(f"NOT {_PILOT}")
+    return pilot.drop(_PILOT), others.drop(_PILOT)
+
+
+def hold(frame: spark_sql.DataFrame) -> spark_sql.DataFrame:
+    """Run a frame once, and return its rows without their plan: what is lost is not drawn again.
+
+    A local checkpoint is what the executors keep. Where one of them is lost, whatever needs its
+    rows fails with an error of Spark.
+    """
+    return frame.localCheckpoint(eager=True)
 
 
 def read(
@@ -127,14 +154,34 @@ def _converter(address: str, numbers: Sequence[str], answers: Mapping[str, Answe
     return task
 
 
+def _coins(text: str, share: float) -> _Task:
+    """Return what a task runs to draw who is in the pilot."""
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        recipe = Recipe.from_json(text)
+        start = 0
+        for batch in batches:
+            with carry_errors():
+                coins = draw_pilot(recipe, batch.column(0), Place(start, _within()), share)
+            start += batch.num_rows
+            columns = [*batch.columns, coins]
+            yield pa.RecordBatch.from_arrays(columns, [*batch.schema.names, _PILOT])
+
+    return task
+
+
+def _within() -> str:
+    """Return what a task's rows are counted in, for errors."""
+    context = pyspark.TaskContext.get()
+    return f" of partition {context.partitionId()}" if context else ""
+
+
 def _task(text: str, names: Sequence[str], keep: Sequence[str]) -> _Task:
     """Return what a task runs: it reads, and so certifies, the mechanism itself."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         recipe = Recipe.from_json(text)
-        context = pyspark.TaskContext.get()
-        within = f" of partition {context.partitionId()}" if context else ""
-        start = 0
+        within, start = _within(), 0
         for batch in batches:
             arrays = batch.columns[: len(recipe.columns)]
             with carry_errors():
