@@ -14,7 +14,14 @@ project = "noutput"
 author = "the noutput authors"
 release = version = noutput.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "commands"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "mathml",
+    "commands",
+    "notebooks",
+]
 exclude_patterns = ["_build"]
 
 html_theme = "furo"
@@ -22,6 +29,9 @@ html_title = "noutput"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
+html_favicon = "_static/logo-light.svg"
+html_theme_options = {"light_logo": "logo-light.svg", "dark_logo": "logo-dark.svg"}
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
