@@ -7,15 +7,21 @@ PYTEST := $(BIN)/python -m pytest
 export OPENBLAS_NUM_THREADS := 1
 
 .SECONDARY:
-.PHONY: demo test format lint types layers docs coverage check-slow catalog bench \
-	release-check lock clean
+.PHONY: demo test fast spark format lint types layers docs coverage check-slow catalog bench \
+	release-check jvm lock clean
 
 demo: .venv/.demo
 	$(BIN)/noutput demo
 
-# Spark starts once and serves its tests one after the other.
-test: $(READY) lint types layers docs
+# Two cores are busy from the start to the end: what needs one goes on beside the tests on two.
+test: $(READY)
+	$(MAKE) -j 2 fast lint types layers docs spark
+
+fast: $(READY)
 	$(PYTEST) -n 2 -m "not slow and not spark"
+
+# Spark starts once and serves its tests one after the other.
+spark: $(READY)
 	$(PYTEST) -m "spark and not slow"
 
 # `make test` with branch coverage measured, in every process that the tests start, and held at the
@@ -27,7 +33,8 @@ coverage: $(READY)
 	$(BIN)/coverage report
 
 check-slow: $(READY)
-	$(PYTEST) -m slow
+	$(PYTEST) -n 2 -m "slow and not spark"
+	$(PYTEST) -m "slow and spark"
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -60,6 +67,10 @@ bench: $(READY)
 release-check: $(READY)
 	$(BIN)/python -m tools.release_check
 
+# The client for Kotlin, Java and Android: clients/jvm/build/noutput-client-jvm.jar. Needs a JDK alone.
+jvm:
+	clients/jvm/build.sh
+
 # Every package is pinned by version and hash; nothing else is ever installed. What the demo needs
 # is a small part of what the tests need. `__init__.py` has the version, which is installed too.
 .venv/.%: constraints-%.txt pyproject.toml src/noutput/__init__.py
@@ -79,6 +90,9 @@ COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --gen
 lock:
 	$(COMPILE) --upgrade --all-extras --group dev -o constraints-all.txt
 	$(COMPILE) --extra collector --extra plot --group build -c constraints-all.txt -o constraints-demo.txt
+	$(COMPILE) --extra collector -c constraints-all.txt -o constraints-collector.txt
+	$(subst pip compile pyproject.toml,pip compile --group pyproject.toml:build,$(COMPILE)) \
+		-c constraints-all.txt -o constraints-build.txt
 
 clean:
 	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build htmlcov .coverage .coverage.*

@@ -3,7 +3,7 @@
 Every device has a ledger and a policy of its own, certifies the table of the campaign itself, and
 sends one report of 4 bits over HTTP. Run it with::
 
-    pip install 'noutput[collector]'
+    pip install '.[collector]'  # in the folder of the project; docs/install.md has other ways
     python examples/campaign.py
 """
 

@@ -3,7 +3,7 @@
 The worst-case variance over epsilon, as a multiple of a bound that no unbiased mechanism can beat,
 and the error of the mean in 2,000 simulated campaigns::
 
-    pip install 'noutput[plot]'
+    pip install '.[plot]'  # in the folder of the project; docs/install.md has other ways
     python examples/comparison.py comparison.png
 """
 

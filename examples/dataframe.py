@@ -2,7 +2,7 @@
 
 Works alike with pandas, Polars, PyArrow, DuckDB and Spark frames; this one is for Polars::
 
-    pip install 'noutput[polars]'
+    pip install '.[polars]'  # in the folder of the project; docs/install.md has other ways
     python examples/dataframe.py
 """
 

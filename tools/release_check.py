@@ -1,29 +1,24 @@
 """Build what a release publishes, install each package into an empty environment, and use it there.
 
 `make release-check` runs it; `docs/releasing.md` says when. The package index is needed, for the
-dependencies of the wheel and of the sdist.
+dependencies of the wheel and of the sdist. The packages are left in the folder `dist`.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
 import sys
-import tarfile
 import tempfile
 import venv
-import zipfile
-from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from noutput import __version__
+from tools import packages
+from tools.packages import ROOT, run
 
-ROOT = Path(__file__).parents[1]
-CLIENT = Path("clients/js")
+_TARGET = ROOT / "dist"
 
 _CAMPAIGN = """
 id = "release"
@@ -54,6 +49,22 @@ mean = no.estimate_mean(m, tally, minutes)
 assert abs(mean.value - 45.0) < 8.0 * mean.standard_error, mean
 """
 
+_DEVICE = """
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+from noutput_client import __version__
+from noutput_client.campaign import Campaign, Client, Ledger, Policy
+
+assert __version__ == sys.argv[1], __version__
+assert {found.name for found in distributions()} <= {"noutput-client", "pip", "setuptools"}
+campaign = Campaign.from_json(Path(sys.argv[2]).read_text())
+with Ledger("ledger.db") as ledger:
+    report = Client(campaign, ledger, Policy(epsilon=1.0)).report(42)
+assert 0 <= report.output < campaign.tables[0].n_outputs
+assert not {"numpy", "noutput"} & {*sys.modules}
+"""
+
 _ANSWER = """
 import { readFileSync } from "node:fs";
 import * as small from "noutput/noutput.min.js";
@@ -73,87 +84,34 @@ for (const { Client, readCampaign } of [readable, small]) {
 """
 
 
-def source_files(under: str = ".") -> set[str]:
-    """Return the files of the source tree below a folder, without those that git ignores."""
-    listed = _run("git", "ls-files", "--cached", "--others", "--exclude-standard", under)
-    return {name for name in listed.splitlines() if (ROOT / name).is_file()}
-
-
-def differences(found: Collection[str], expected: Collection[str]) -> list[str]:
-    """Say which files a package lacks, and which it should not have."""
-    lacks = [f"lacks {name}" for name in sorted({*expected} - {*found})]
-    return lacks + [f"should not have {name}" for name in sorted({*found} - {*expected})]
-
-
-def expected_wheel() -> set[str]:
-    """Return the names in the wheel: the package, its metadata and its licenses."""
-    package = {name.removeprefix("src/") for name in source_files("src/noutput")}
-    licenses = {name for name in source_files() if _is_license(name)}
-    about = {"METADATA", "RECORD", "WHEEL", "entry_points.txt"}
-    about |= {f"licenses/{name}" for name in licenses}
-    return package | {f"noutput-{__version__}.dist-info/{name}" for name in about}
-
-
-def expected_sdist() -> set[str]:
-    """Return the names in the sdist: the whole source tree, so that its tests run."""
-    return {f"noutput-{__version__}/{name}" for name in {*source_files(), "PKG-INFO"}}
-
-
-def expected_tarball() -> set[str]:
-    """Return the names in the npm tarball: what package.json lists, and what npm always adds."""
-    listed = json.loads((ROOT / CLIENT / "package.json").read_text(encoding="utf-8"))["files"]
-    return {f"package/{name}" for name in (*listed, "package.json", "README.md", "LICENSE")}
-
-
-def names(package: Path) -> set[str]:
-    """Return the names of the files in a wheel or in a tar archive."""
-    if package.suffix == ".whl":
-        with zipfile.ZipFile(package) as wheel:
-            return set(wheel.namelist())
-    with tarfile.open(package) as archive:
-        return {member.name for member in archive if member.isfile()}
-
-
-def build(target: Path, source: Path = ROOT) -> tuple[Path, Path]:
-    """Build the wheel and the sdist of a source tree into a folder."""
-    _run(sys.executable, "-m", "hatchling", "build", "-d", str(target), folder=source)
-    return (
-        target / f"noutput-{__version__}-py3-none-any.whl",
-        target / f"noutput-{__version__}.tar.gz",
-    )
-
-
-def rebuild(sdist: Path, folder: Path) -> Path:
-    """Build a wheel from nothing but an sdist."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
-    return build(folder / "dist", folder / f"noutput-{__version__}")[0]
-
-
 def main() -> None:
     """Check every package, and end with an error at the first one that is not as it should be."""
     if shutil.which("npm") is None:
         raise click.ClickException("npm is not installed; it packs the JavaScript client")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel, sdist = build(folder / "dist")
-        _run("npm", "pack", str(ROOT / CLIENT), "--pack-destination", str(folder / "dist"))
-        tarball = folder / "dist" / f"noutput-{__version__}.tgz"
-        _check_names(wheel, expected_wheel())
-        _check_names(sdist, expected_sdist())
-        _check_names(tarball, expected_tarball())
-        if rebuild(sdist, folder / "rebuilt").read_bytes() != wheel.read_bytes():
-            raise click.ClickException("the sdist builds another wheel than the source tree")
-        click.echo("the sdist builds the same wheel, byte for byte")
-        for package in (wheel, sdist):
+        built = packages.build(folder / "dist")
+        _check_names(built.wheel, packages.expected_wheel())
+        _check_names(built.sdist, packages.expected_sdist())
+        _check_names(built.light, packages.expected_light())
+        _check_names(built.tarball, packages.expected_tarball())
+        again = packages.rebuild(built.sdist, folder / "rebuilt")
+        for found, expected in zip(again, (built.wheel, built.light), strict=True):
+            if found.read_bytes() != expected.read_bytes():
+                raise click.ClickException(f"the sdist builds another {expected.name}")
+        click.echo("the sdist builds the same wheels, byte for byte")
+        for package in (built.wheel, built.sdist):
             _use_python(package, folder / package.suffix)
-        _use_collector(wheel, folder / wheel.suffix)
-        _use_node(tarball, folder / wheel.suffix / "release.json", folder / "node")
-    click.echo(f"noutput {__version__} can be released")
+        campaign = folder / built.wheel.suffix / "release.json"
+        _use_collector(built.wheel, campaign.parent)
+        _use_light(built.light, campaign, folder / "device")
+        _use_node(built.tarball, campaign, folder / "node")
+        shutil.copytree(folder / "dist", _TARGET, dirs_exist_ok=True)
+    click.echo(f"noutput {__version__} can be released; the packages are in {_TARGET.name}")
 
 
 def _check_names(package: Path, expected: set[str]) -> None:
-    found = differences(names(package), expected)
+    found = packages.differences(packages.names(package), expected)
     if found:
         raise click.ClickException("\n".join([f"{package.name}:", *found]))
     click.echo(f"{package.name} has its {len(expected)} files")
@@ -161,7 +119,6 @@ def _check_names(package: Path, expected: set[str]) -> None:
 
 def _use_python(package: Path, folder: Path) -> None:
     """Install a package with what it needs and no extra; design, verify, privatize, estimate."""
-    venv.create(folder / "env", with_pip=True)
     _install(str(package), folder)
     told = _noutput(folder, "--version")
     if __version__ not in told:
@@ -169,7 +126,7 @@ def _use_python(package: Path, folder: Path) -> None:
     _noutput(folder, "--help")
     _noutput(folder, "design", "--epsilon", "1", "--outputs", "16", "--json", "table.json")
     _noutput(folder, "verify", "table.json")
-    _run(str(_bin(folder) / "python"), "-c", _ROUND_TRIP, __version__, folder=folder)
+    _python(folder, _ROUND_TRIP, __version__)
     (folder / "release.toml").write_text(_CAMPAIGN, encoding="utf-8")
     _noutput(folder, "campaign", "create", "release.toml")
     click.echo(f"{package.name} works in an empty environment")
@@ -182,43 +139,41 @@ def _use_collector(wheel: Path, folder: Path) -> None:
     click.echo(f"{wheel.name}[collector] runs the demo")
 
 
+def _use_light(wheel: Path, campaign: Path, folder: Path) -> None:
+    """Install noutput-client and nothing else, and answer the campaign that the wheel made."""
+    _install(str(wheel), folder, "--no-index")
+    _python(folder, _DEVICE, __version__, str(campaign))
+    click.echo(f"{wheel.name} works in an empty environment, without any dependency")
+
+
 def _use_node(tarball: Path, campaign: Path, folder: Path) -> None:
     """Install the JavaScript client, and answer the campaign that the wheel made."""
     folder.mkdir()
     (folder / "package.json").write_text('{"private": true, "type": "module"}', encoding="utf-8")
-    _run("npm", "install", "--offline", "--no-audit", "--no-fund", str(tarball), folder=folder)
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", str(tarball), folder=folder)
     shutil.copy(campaign, folder)
     (folder / "answer.js").write_text(_ANSWER, encoding="utf-8")
-    _run("node", "answer.js", folder=folder)
+    run("node", "answer.js", folder=folder)
     click.echo(f"{tarball.name} works in an empty folder")
-
-
-def _is_license(name: str) -> bool:
-    return Path(name).name == "LICENSE" and not name.startswith(CLIENT.as_posix())
 
 
 def _bin(folder: Path) -> Path:
     return folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
 
 
-def _install(wanted: str, folder: Path) -> None:
-    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    _run(str(_bin(folder) / "python"), *pip, wanted, folder=folder)
+def _install(wanted: str, folder: Path, *options: str) -> None:
+    if not (folder / "env").exists():
+        venv.create(folder / "env", with_pip=True)
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options)
+    run(str(_bin(folder) / "python"), *pip, wanted, folder=folder)
+
+
+def _python(folder: Path, code: str, *arguments: str) -> None:
+    run(str(_bin(folder) / "python"), "-c", code, *arguments, folder=folder)
 
 
 def _noutput(folder: Path, *arguments: str) -> str:
-    return _run(str(_bin(folder) / "noutput"), *arguments, folder=folder)
-
-
-def _run(*command: str, folder: Path = ROOT) -> str:
-    """Run a command, without what would let it find this source tree."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise click.ClickException(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return run(str(_bin(folder) / "noutput"), *arguments, folder=folder)
 
 
 if __name__ == "__main__":

@@ -35,16 +35,28 @@ if TYPE_CHECKING:
     from noutput.estimate.audit import Audit, audit
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
+    from noutput.estimate.evidence import Evidence
     from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
+    from noutput.estimate.groups import (
+        GroupDifference,
+        StandardizedMean,
+        compare_groups,
+        standardize,
+    )
     from noutput.estimate.mean import MeanEstimate, estimate_mean
     from noutput.estimate.resolution import Resolution, resolution
+    from noutput.estimate.shifts import Shift, find_shifts
     from noutput.estimate.slack.assume import DensityAtMost, Unimodal, VariationAtMost
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
+    from noutput.estimate.trend import Trend, trend
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
     from noutput.interval import Interval
     from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.mechanisms.base import Channel, Mechanism
+    from noutput.mechanisms.quantize import quantize
     from noutput.mechanisms.table import TableMechanism
     from noutput.planner import AnswerPlan, Plan, plan
+    from noutput.planner.adaptive import NextRange, choose_range
     from noutput.questions import Choice, Number, Question, Scale, YesNo
     from noutput.registry import MECHANISMS, mechanism
     from noutput.tally import Tally
@@ -58,17 +70,22 @@ __all__ = [
     "AnswerSummary",
     "AttributeMeans",
     "Audit",
+    "Channel",
     "Choice",
     "DensityAtMost",
     "Design",
     "DesignError",
     "DistributionEstimate",
     "DocumentError",
+    "Evidence",
     "GoodnessOfFit",
+    "GroupDifference",
     "Interval",
     "InvalidArgumentError",
     "MeanEstimate",
+    "Mechanism",
     "MissingExtraError",
+    "NextRange",
     "NoutputError",
     "Number",
     "Plan",
@@ -79,21 +96,27 @@ __all__ = [
     "Question",
     "Resolution",
     "Scale",
+    "Shift",
+    "StandardizedMean",
     "Summary",
     "TableMechanism",
     "Tally",
+    "Trend",
     "Unimodal",
     "VarianceEstimate",
     "VariationAtMost",
     "YesNo",
     "audit",
     "choose_attributes",
+    "choose_range",
+    "compare_groups",
     "design",
     "estimate_answers",
     "estimate_distribution",
     "estimate_mean",
     "estimate_means",
     "estimate_variance",
+    "find_shifts",
     "goodness_of_fit",
     "largest_report_epsilon",
     "mechanism",
@@ -103,15 +126,26 @@ __all__ = [
     "published_parts",
     "published_privacy",
     "published_rounds",
+    "quantize",
     "reports_needed",
     "resolution",
+    "standardize",
     "summarize",
+    "trend",
     "wasserstein",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "trend": "noutput.estimate.trend",
+    "standardize": "noutput.estimate.groups",
+    "find_shifts": "noutput.estimate.shifts",
+    "compare_groups": "noutput.estimate.groups",
+    "Trend": "noutput.estimate.trend",
+    "StandardizedMean": "noutput.estimate.groups",
+    "Shift": "noutput.estimate.shifts",
+    "GroupDifference": "noutput.estimate.groups",
     "PublishedParts": "noutput.amplification.composition",
     "PublishedPrivacy": "noutput.amplification.result",
     "PublishedRounds": "noutput.amplification.composition",
@@ -130,6 +164,9 @@ _HOMES = {
     "AnswerEstimate": "noutput.estimate.answers",
     "AnswerDesign": "noutput.designs.answers.result",
     "AnswerMechanism": "noutput.mechanisms.answers",
+    "Channel": "noutput.mechanisms.base",
+    "Mechanism": "noutput.mechanisms.base",
+    "quantize": "noutput.mechanisms.quantize",
     "AnswerPlan": "noutput.planner",
     "AnswerSummary": "noutput.estimate.summary",
     "AttributeMeans": "noutput.estimate.attributes",
@@ -138,6 +175,7 @@ _HOMES = {
     "DesignError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
+    "Evidence": "noutput.estimate.evidence",
     "GoodnessOfFit": "noutput.estimate.goodness",
     "Interval": "noutput.interval",
     "InvalidArgumentError": "noutput.errors",
@@ -167,6 +205,8 @@ _HOMES = {
     "goodness_of_fit": "noutput.estimate.goodness",
     "mechanism": "noutput.registry",
     "plan": "noutput.planner",
+    "NextRange": "noutput.planner.adaptive",
+    "choose_range": "noutput.planner.adaptive",
     "summarize": "noutput.estimate.summary",
     "wasserstein": "noutput.estimate.distance",
 }

@@ -117,8 +117,8 @@ def tick_labels(values: Sequence[float]) -> list[str]:
     return texts
 
 
-def round_edges(lower: float, upper: float) -> list[float]:
-    """Return ends of at most 20 bins that are easy to say.
+def round_edges(lower: float, upper: float, most: int = MOST_BARS) -> list[float]:
+    """Return ends of at most 20 bins, or as many as wanted, that are easy to say.
 
     Examples
     --------
@@ -126,8 +126,10 @@ def round_edges(lower: float, upper: float) -> list[float]:
     ([0.0, 10.0, 20.0, 30.0], 18)
     >>> round_edges(-0.5, 4)[:3]
     [-0.5, -0.25, 0.0]
+    >>> round_edges(0, 600, 100)[:3], len(round_edges(0, 600, 100)) - 1
+    ([0.0, 10.0, 20.0], 60)
     """
-    width = (upper - lower) / MOST_BARS
+    width = (upper - lower) / most
     power = 10.0 ** math.floor(math.log10(width))
     step = power * next(s for s in _STEPS if s * power >= width * (1.0 - _EXACT))
     first = math.floor(lower / step) + 1

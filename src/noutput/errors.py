@@ -8,6 +8,7 @@
     │   └── PrivacyError: a table would reveal more than its epsilon allows
     ├── DesignError (also a ValueError): no mechanism of the requested kind was found
     ├── PolicyError: a person's own policy does not allow a report
+    ├── NotDueError: a device answers in another round of the campaign
     ├── DeliveryError (also an OSError): a server could not be reached, or refused
     └── MissingExtraError (also an ImportError): an optional part is not installed
 """
@@ -22,6 +23,7 @@ __all__ = [
     "DocumentError",
     "InvalidArgumentError",
     "MissingExtraError",
+    "NotDueError",
     "NoutputError",
     "PolicyError",
     "PrivacyError",
@@ -174,6 +176,25 @@ class DesignError(NoutputError, ValueError):
 
 class PolicyError(NoutputError):
     """A person's own policy does not allow a report; the message says which limit."""
+
+
+class NotDueError(NoutputError):
+    """A device answers in another round of the campaign, which it has drawn in advance.
+
+    Parameters
+    ----------
+    message : str
+        What is the case.
+    number : int, optional
+        The next round in which it answers, if there is one.
+    """
+
+    def __init__(self, message: str, number: int | None = None) -> None:
+        super().__init__(message)
+        self.number = number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (*self.args, self.number)
 
 
 class DeliveryError(NoutputError, OSError):

@@ -85,6 +85,7 @@ def test_checker_agrees_with_brute_force() -> None:
         assert expected - 1e-5 <= check(certificate) <= expected + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["worst", "average"])
 def test_corrupted_certificates_prove_nothing_false(
     objective: Literal["worst", "average"],

@@ -180,7 +180,10 @@ def test_average_gradient_matches_finite_differences(
         assert by_minima[i] == pytest.approx((high - low) / 2e-7, abs=2e-5)
 
 
-@pytest.mark.parametrize("epsilon", REACHED)
+@pytest.mark.parametrize(
+    "epsilon",
+    [pytest.param(each, marks=pytest.mark.slow) if each != 1.0 else each for each in REACHED],
+)
 def test_known_values_are_reached(epsilon: float) -> None:
     for n, value in REACHED[epsilon].items():
         assert nested(epsilon, "worst")[n].value <= value * (1 + 5e-4)

@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 # What is run or read by a test, and what is only shown. Nothing else may be used.
-CHECKED = ("console", "js", "json", "python", "sh", "toml")
-SHOWN = ("nginx", "text", "yaml")
+CHECKED = ("console", "js", "json", "kotlin", "python", "sh", "toml")
+SHOWN = ("html", "nginx", "text", "yaml")
 
 _FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE_NAME = re.compile(r"# ([\w.-]+\.[a-z]+)\n")
@@ -51,7 +51,8 @@ def pages() -> list[str]:
         if not path.is_relative_to(ROOT / "docs" / "_build")
     ]
     names = sorted(path.relative_to(ROOT).as_posix() for path in found)
-    return ["README.md", "CONTRIBUTING.md", "SECURITY.md", "clients/js/README.md", *names]
+    clients = [f"clients/{name}/README.md" for name in ("js", "jvm", "python")]
+    return ["README.md", "CONTRIBUTING.md", "SECURITY.md", *clients, *names]
 
 
 def blocks(page: str) -> list[Block]:

@@ -29,7 +29,7 @@ _USUAL_STEPS = ("--step", "500", "--step-share", "0.1")  # where other tests hav
 _FIRST_PAGE = "docs/quickstart/campaign.md"
 _SECONDS = 600
 _TYPED = "42\n"  # what a reader types who is asked for a number
-_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # A command that needs no shell, and that ends by itself without a signal.
 _PLAIN = re.compile(r"noutput (?!demo\b)[^|&;<>$`*?]+")
 # Node has no store of its own for a page's data.
@@ -92,13 +92,15 @@ class Reader:
 
     def _follow_python(self, block: Block) -> None:
         text = self._here(block.text)
+        if block.file_name is not None:
+            (self.folder / block.file_name).write_text(block.text, encoding="utf-8")
         if ">>>" not in text:
             exec(compile(text, block.place, "exec"), self.names)  # noqa: S102
             return
         test = doctest.DocTestParser().get_doctest(text, {}, block.place, block.page, block.line)
         test.globs = self.names
         told: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=_FLAGS)
+        runner = doctest.DocTestRunner(optionflags=FLAGS)
         assert runner.run(test, out=told.append, clear_globs=False).failed == 0, "".join(told)
 
     def _follow_js(self, block: Block) -> None:
@@ -122,7 +124,7 @@ class Reader:
             found = self._run(command, block)
             if shown.strip():
                 checker = doctest.OutputChecker()
-                assert checker.check_output(shown, found, _FLAGS), f"{block.place}\n{found}"
+                assert checker.check_output(shown, found, FLAGS), f"{block.place}\n{found}"
 
     def _run(self, command: str, block: Block) -> str:
         if command.startswith("noutput serve"):

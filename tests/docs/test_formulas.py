@@ -64,6 +64,7 @@ def test_the_font_comes_with_the_pages(built: Path) -> None:
         assert set(text) - known == set(), page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 def test_subscripts_are_below_their_base(built: Path, size: tuple[int, int]) -> None:
     with chromium() as browser:

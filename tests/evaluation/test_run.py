@@ -34,6 +34,7 @@ def csv(outcome: FinishedRun, folder: Path) -> bytes:
     return (folder / "all.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_bytes(
     reference: tuple[Path, FinishedRun], tmp_path: Path
 ) -> None:
@@ -42,6 +43,7 @@ def test_two_processes_give_the_same_bytes(
     assert (tmp_path / "units.jsonl").read_bytes() == reference[0].read_bytes()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues_with_the_same_bytes(
     reference: tuple[Path, FinishedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_another_constant_is_another_unit(
     assert units.identity(units.describe(unit, data, duchi)) != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["noutput.estimate.em", "noutput.mechanisms.kernel"])
 def test_changed_code_is_computed_again(
     reference: tuple[Path, FinishedRun],

@@ -36,7 +36,9 @@ def test_the_hooks_are_what_make_lint_runs() -> None:
 def test_coverage_is_measured_by_the_same_tests_and_held() -> None:
     erase, tests, combine, report = recipe("coverage")
     assert tests == '$(MAKE) test PYTEST=".venv/bin/coverage run -m pytest"'
-    assert all(line.startswith("$(PYTEST)") for line in recipe("test"))
+    (everything,) = recipe("test")
+    assert everything == "$(MAKE) -j 2 fast lint types layers docs spark"
+    assert all(line.startswith("$(PYTEST)") for line in recipe("fast") + recipe("spark"))
     assert [line.split()[1] for line in (erase, combine, report)] == ["erase", "combine", "report"]
     settings = tomllib.loads(read("pyproject.toml"))["tool"]["coverage"]
     assert settings["run"]["branch"] is True

@@ -46,6 +46,10 @@ def test_the_javascript_client_has_the_version() -> None:
     assert json.loads(read("clients/js/package.json"))["version"] == noutput.__version__
 
 
+def test_the_jvm_client_has_the_version() -> None:
+    assert f"\n  <version>{noutput.__version__}</version>\n" in read("clients/jvm/pom.xml")
+
+
 def test_the_citation_has_the_version() -> None:
     assert yaml.safe_load(read("CITATION.cff"))["version"] == noutput.__version__
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.designs import catalog
 from noutput.designs.answers.request import design_answers
 from noutput.designs.certificate import EPSILON_RANGE
@@ -126,7 +127,8 @@ def design(
         Weights of equal bins of [-1, 1]: the expected distribution of the inputs, where the
         objective is a norm other than "worst". Uniform if not given.
     progress : callable, optional
-        Called with the share of the work that is done, from 0 to 1.
+        Called with the share of the work that is done, from 0 to 1. Without it, long work shows
+        a bar in terminals and notebooks.
 
     Returns
     -------
@@ -165,8 +167,8 @@ def design(
     check_own_epsilon(asked, budget)
     if isinstance(asked, Answers):
         _refuse_for_answers(method, prior)
-        report = progress or (lambda _share: None)
-        return design_answers(budget, asked, n_outputs, objective, report)
+        with shown_progress("Designing", progress) as report:
+            return design_answers(budget, asked, n_outputs, objective, report)
     found = _number_design(budget, n_outputs, objective, method, prior, progress)
     return found if asked is None else replace(found, question=asked)
 
@@ -220,12 +222,12 @@ def _number_design(
     if kind == "analytical":
         return certify(epsilon, _analytical(epsilon, n_outputs), goal, kind)
     size = n_outputs or catalog.default_size(goal, epsilon)
-    report = progress or (lambda _share: None)
     found = catalog.find(epsilon, size, goal, kind)
-    if found is None:
-        found = certify(epsilon, _SOLVERS[kind](epsilon, size, goal, report), goal, kind)
-        catalog.keep(found, size)
-    report(1.0)
+    with shown_progress("Designing", progress) as report:
+        if found is None:
+            found = certify(epsilon, _SOLVERS[kind](epsilon, size, goal, report), goal, kind)
+            catalog.keep(found, size)
+        report(1.0)
     return found
 
 

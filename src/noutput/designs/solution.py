@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noutput._progress import Progress
 from noutput.mechanisms.moments import average_variance, largest_variance
 
 __all__ = ["Array", "Progress", "Solution"]
 
 Array: TypeAlias = NDArray[np.float64]
-Progress: TypeAlias = Callable[[float], None]
-"""Called with the share of the work that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Claim:
             return self.decide(found)
         real = tuple(name for name in found.scenario.datasets if name in DATASETS)
         if not real:
-            names = ", ".join(LABELS[name] for name in found.scenario.datasets)
+            names = ", ".join(LABELS.get(name, name) for name in found.scenario.datasets)
             return untested(f"it is about the paper's datasets, and only {names} took part")
         rows = tuple(row for row in found.rows if row.dataset in real)
         finding = self.decide(Results(replace(found.scenario, datasets=real), rows))

@@ -26,6 +26,7 @@ from noutput.evaluation.figures import paper_rows
 from noutput.evaluation.provenance import versions
 from noutput.evaluation.results import BINNED, RAW
 from noutput.evaluation.scenarios import BINS, CONTENDERS, FIGURES, command
+from noutput.evaluation.units import WORST_CASE
 from noutput.evaluation.verdicts import VERDICTS
 from noutput.evaluation.work import true_variances
 
@@ -149,7 +150,7 @@ def _details(
         yield from _gain(rows_found, found.scenario.mechanisms)
         rows_found = paper_rows(rows_found)
     for dataset in dict.fromkeys(row.dataset for row in rows_found):
-        yield Heading(3, f"{LABELS.get(dataset, 'All inputs')}")
+        yield Heading(3, "All inputs" if dataset == WORST_CASE else LABELS.get(dataset, dataset))
         yield _numbers([row for row in rows_found if row.dataset == dataset])
         if name == "variance":
             yield Text("Against the variance of the numbers:")
@@ -199,7 +200,7 @@ def _agreement(rows: list[Row]) -> Block:
 
 
 def _name(row: Row) -> str:
-    where = LABELS.get(row.dataset, "all inputs")
+    where = "all inputs" if row.dataset == WORST_CASE else LABELS.get(row.dataset, row.dataset)
     return f"{_mechanism(row)} on {where} at epsilon {row.epsilon:g}"
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from noutput.evaluation import datasets, scenarios, work
+from noutput._progress import shown_progress
+from noutput.evaluation import datasets, own_data, scenarios, work
 from noutput.evaluation.provenance import commit
 from noutput.evaluation.unit_file import UnitFile
 from noutput.evaluation.units import WORST_CASE, describe, identity, units
@@ -19,6 +20,7 @@ from noutput.evaluation.units import WORST_CASE, describe, identity, units
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from noutput._progress import Progress
     from noutput.evaluation.datasets import Dataset
     from noutput.evaluation.scenarios import Scenario
     from noutput.evaluation.units import Unit
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedRun", "Stopped", "execute"]
 
-Progress: TypeAlias = Callable[[float], None]
 Mechanisms: TypeAlias = dict[tuple[str, float], "Mechanism"]
 
 _THREADS = (
@@ -70,7 +71,7 @@ def execute(
     scenario: Scenario,
     path: Path,
     jobs: int = 1,
-    progress: Progress = lambda _share: None,
+    progress: Progress | None = None,
     warn: Callable[[str], None] = lambda _text: None,
 ) -> FinishedRun:
     """Compute what the file lacks, and return everything.
@@ -82,8 +83,9 @@ def execute(
         The file of finished units.
     jobs : int
         How many processes work. The results do not depend on it.
-    progress : callable
-        Called with the share of the work that is done.
+    progress : callable, optional
+        Called with the share of the work that is done; where it is None, a bar shows it in
+        terminals and notebooks.
     warn : callable
         Called before any work is done, with what is unusual about the datasets.
 
@@ -95,11 +97,19 @@ def execute(
         If somebody interrupts; calling again continues.
     """
     needed = scenario.datasets if "collection" in scenario.tasks else ()
-    data = {name: datasets.load(name, scenario.folder) for name in needed}
+    own = {file.name: file for file in scenario.own}
+    data = {
+        name: own_data.read(own[name]) if name in own else datasets.load(name, scenario.folder)
+        for name in needed
+    }
     for found in data.values():
         if found.difference:
             warn(found.difference)
-    with UnitFile(path) as finished, _pool(jobs, data) as pool:
+    with (
+        UnitFile(path) as finished,
+        _pool(jobs, data) as pool,
+        shown_progress("Reproducing", progress) as report,
+    ):
         mechanisms = _mechanisms(scenario, pool)
         bounds = _bounds(scenario, pool)
         facts = {
@@ -115,11 +125,11 @@ def execute(
             for unit in missing
         }
         here, done = commit(), 0.0
-        progress(0.0)
+        report(0.0)
         for unit, measures in _finished(tasks):
             finished.add(named[unit], facts[unit], measures, here)
             done += seconds[unit]
-            progress(done / sum(seconds.values()))
+            report(done / sum(seconds.values()))
         finished.arrange()
         return FinishedRun(
             scenario,

@@ -6,6 +6,7 @@ from, so adding a line computes the new cells only.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,6 +20,7 @@ from noutput.evaluation.datasets import DATASETS
 from noutput.registry import mechanism
 
 if TYPE_CHECKING:
+    from noutput.evaluation.own_data import OwnFile
     from noutput.mechanisms.base import Mechanism
 
 __all__ = [
@@ -227,6 +229,8 @@ class Scenario:
     seed : int
         Another one gives other noise.
     figures, mechanisms, datasets : tuple of str
+    own : tuple of OwnFile
+        Files of those datasets that are nobody else's.
     epsilons : tuple of float
         Of all figures but the second.
     curve : tuple of float
@@ -240,6 +244,7 @@ class Scenario:
     figures: tuple[str, ...] = tuple(FIGURES)
     mechanisms: tuple[str, ...] = tuple(CONTENDERS)
     datasets: tuple[str, ...] = DATASETS
+    own: tuple[OwnFile, ...] = ()
     epsilons: tuple[float, ...] = tuple(k / 2 for k in range(1, 11))
     curve: tuple[float, ...] = catalog.NUMERICAL_EPSILONS
     folder: str | None = field(default=None, compare=False)
@@ -271,5 +276,9 @@ def command(scenario: Scenario) -> str:
     parts += ["--quick"] if scenario.epsilons == QUICK.epsilons else []
     parts += ["--runs", str(scenario.runs), "--seed", str(scenario.seed)]
     if scenario.datasets != FULL.datasets:
-        parts += [part for name in scenario.datasets for part in ("--dataset", name)]
-    return " ".join(parts)
+        paths = {file.name: file.path for file in scenario.own}
+        for name in scenario.datasets:
+            parts += ["--dataset", paths.get(name, name)]
+    for given in dict.fromkeys(given for file in scenario.own for given in file.bounds):
+        parts += ["--bounds", str(given)]
+    return shlex.join(parts)

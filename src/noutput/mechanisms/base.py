@@ -10,7 +10,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Channel", "ExactMechanism", "Mechanism", "check_channel"]
+__all__ = [
+    "CellModel",
+    "Channel",
+    "ExactMechanism",
+    "Mechanism",
+    "check_channel",
+    "check_mechanism",
+    "missing_parts",
+]
+
+
+_PARTS = (
+    "epsilon", "exact", "bits", "privatize", "decode", "mean", "variance", "worst_variance",
+    "average_variance",
+)  # fmt: skip
 
 
 @runtime_checkable
@@ -21,7 +35,26 @@ class Mechanism(Protocol):
     -----
     A report decodes to a number. Its mean given x is `mean` and its variance is `variance`; for
     a mechanism made for numbers the mean is x itself, for one made for categories it is the
-    middle of the bin that holds x.
+    middle of the bin that holds x. Any object that has these parts is a mechanism: it inherits
+    nothing, and is registered nowhere. The table that `quantize` returns has them all.
+
+    Examples
+    --------
+    >>> import numpy as np, noutput as no
+    >>> duchi = no.mechanism("duchi", 1.0)
+    >>> isinstance(duchi, no.Mechanism)
+    True
+    >>> duchi.epsilon, duchi.exact, duchi.bits, duchi.privacy_loss() <= 1.0
+    (1.0, True, 1, True)
+    >>> reports = duchi.privatize([0.25, 0.5], np.random.default_rng(1))
+    >>> bool(np.all(np.abs(duchi.decode(reports)) > 1.0))
+    True
+    >>> float(duchi.mean(0.25)), round(float(duchi.variance(0.25)), 2)
+    (0.25, 4.62)
+    >>> round(duchi.worst_variance(), 2), round(duchi.average_variance(), 2)
+    (4.68, 4.35)
+    >>> bool(np.all(duchi.log_likelihood(reports, 0.25) < 0.0))
+    True
     """
 
     @property
@@ -109,22 +142,20 @@ class ExactMechanism(Mechanism, Protocol):
 
 
 @runtime_checkable
-class Channel(Mechanism, Protocol):
-    """A mechanism whose reports fall into few cells, so that a matrix describes it.
+class CellModel(Protocol):
+    """The chances of the cells that reports fall into, given a number of [-1, 1].
 
-    Everything that estimates a distribution works on any of these.
+    Everything that estimates a distribution works on any of these: on a mechanism, and on several
+    tables at once.
     """
 
     @property
     def fingerprint(self) -> str:
-        """What ties tallies to the mechanism."""
+        """What ties tallies to the model."""
 
     @property
     def n_cells(self) -> int:
         """How many cells there are."""
-
-    def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
-        """Return the cell that each report falls into."""
 
     def probabilities(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return P(cell | x), of shape ``x.shape + (cells,)``."""
@@ -142,12 +173,53 @@ class Channel(Mechanism, Protocol):
         """
 
 
+@runtime_checkable
+class Channel(Mechanism, CellModel, Protocol):
+    """A mechanism whose reports fall into few cells, so that a matrix describes it.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> isinstance(no.mechanism("pm", 1.0), no.Channel)
+    True
+    >>> isinstance(no.mechanism("oue", 1.0), no.Channel)  # its reports are rows of bits
+    False
+    >>> no.mechanism("duchi", 1.0).cells([0, 1, 1])
+    array([0, 1, 1])
+    """
+
+    def cells(self, reports: ArrayLike) -> NDArray[np.intp]:
+        """Return the cell that each report falls into."""
+
+
+def missing_parts(value: object, *parts: str) -> list[str]:
+    """Return which parts an object lacks, of those named or of all that a `Mechanism` has.
+
+    Examples
+    --------
+    >>> missing_parts(3, "real", "epsilon")
+    ['epsilon']
+    """
+    own = getattr(value, "__dict__", {})
+    return [part for part in parts or _PARTS if not (hasattr(type(value), part) or part in own)]
+
+
+def check_mechanism(name: str, value: object) -> Mechanism:
+    """Refuse what is no mechanism, and name what it lacks."""
+    missing = missing_parts(value)
+    if isinstance(value, Mechanism) and not missing:
+        return value
+    rule = f"be a mechanism, which also has {', '.join(missing)}"
+    raise InvalidArgumentError(name, rule, type(value).__name__)
+
+
 def check_channel(mechanism: object, *parts: str) -> None:
     """Refuse a mechanism that lacks some of the parts of a `Channel`."""
-    if all(hasattr(type(mechanism), part) for part in parts):
+    missing = missing_parts(mechanism, *parts)
+    if not missing:
         return
     rule = (
         "have reports that fall into cells, as all tables, windows, Hybrid and direct encoding do "
-        "(OUE and SUE have an `estimate` of their own)"
+        f"(OUE and SUE have an `estimate` of their own), and so have {', '.join(missing)}"
     )
     raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)

@@ -64,7 +64,8 @@ def quantize(epsilon: float, outputs: ArrayLike, probabilities: ArrayLike) -> Ta
 
     Examples
     --------
-    >>> table = quantize(1.1, [-2.0, 2.0], [[0.75, 0.25], [0.25, 0.75]])
+    >>> import noutput as no
+    >>> table = no.quantize(1.1, [-2.0, 2.0], [[0.75, 0.25], [0.25, 0.75]])
     >>> table.weights.tolist()
     [[3221225472, 1073741824], [1073741824, 3221225472]]
     """

@@ -75,6 +75,7 @@ def test_three_outputs_are_the_three_output_mechanism(epsilon: float) -> None:
     assert table.probabilities[1, 1] == pytest.approx(a, abs=1e-5)
 
 
+@pytest.mark.slow
 @given(epsilons, st.integers(2, 16))
 def test_every_solution_is_a_private_unbiased_table(epsilon: float, n_outputs: int) -> None:
     try:
