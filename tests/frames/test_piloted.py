@@ -73,7 +73,7 @@ def test_every_row_is_reported_once_and_most_with_the_bounds_that_the_pilot_foun
     assert found.bounds == no.Interval(0, 600)
     assert found.parts[1].bounds.upper < 600
     assert found.choices > 1_000
-    low, high = no.estimate_mean(found).interval(0.999999)
+    low, high = no.estimate_mean(found).interval(0.999999999)
     assert low < float(np.mean(people["minutes"].to_numpy())) < high
 
 

@@ -156,7 +156,7 @@ def test_files_of_several_tables_are_one_population(
     found = frames.read_evidence(*targets)["minutes"]
     assert found.total == 2 * SIZE
     assert len(found.parts) == 3
-    low, high = no.estimate_mean(found).interval(0.999999)
+    low, high = no.estimate_mean(found).interval(0.999999999)
     assert low < float(np.mean(people["minutes"].to_numpy())) < high
     frames.privatize_files(source, source.parent / "third", "id", mechanism=other, bounds=(0, 9e3))
     with pytest.raises(no.InvalidArgumentError, match=r"same columns, \['minutes'\]; found \['id'"):
