@@ -47,11 +47,13 @@ def test_the_distribution_is_drawn(text: str) -> None:
 
 
 def test_every_kind_of_question_is_shown(text: str) -> None:
-    for label, truth in (("4", 36.0), ("Train or bus", 45.0), ("yes", 18.0)):
+    # reports are drawn with secure randomness: estimates may miss by seven standard errors
+    shares = {"4": (36.0, 20.0), "Train or bus": (45.0, 16.0), "yes": (18.0, 11.0)}
+    for label, (truth, most) in shares.items():
         (line,) = (line for line in text.splitlines() if line.startswith(f"  {label} "))
         true, estimate = (float(word[:-1]) for word in line.removeprefix(f"  {label}").split()[:2])
         assert true == pytest.approx(truth, abs=1.5)
-        assert estimate == pytest.approx(truth, abs=12.0)
+        assert estimate == pytest.approx(truth, abs=most)
 
 
 def test_lines_fit_a_terminal(text: str) -> None:
