@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -116,7 +117,10 @@ def test_values_are_checked_by_name_and_never_repeated(values: Any) -> None:
 
 
 def kept(error: BaseException) -> str:
-    """Return all that an error keeps: messages, and local variables of noutput's functions."""
+    """Return all that an error keeps: messages, and local variables of noutput's functions.
+
+    Addresses in memory are left out: their digits are anybody's.
+    """
     ours = str(Path(noutput.__file__).parent)
     lines = []
     chain: list[BaseException | None] = [error]
@@ -130,7 +134,7 @@ def kept(error: BaseException) -> str:
             traceback.walk_tb(each.__traceback__), capture_locals=True
         )
         lines += [f"{f.name} {f.locals}" for f in found if f.filename.startswith(ours)]
-    return "\n".join(lines)
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", "\n".join(lines))
 
 
 def closed_ledger() -> Ledger:
