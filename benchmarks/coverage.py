@@ -2,9 +2,12 @@ r"""Coverage of slack and guaranteed intervals on a grid of campaigns, to be con
 
 ``python -m benchmarks.coverage`` draws campaigns for every cell of populations, tables, epsilons
 and numbers of people until each has as many as wanted, in blocks, and keeps the counts in
-``benchmarks/coverage.json`` after every block. ``--write`` puts the tables into
-``docs/estimation.md``. ``--family calibration`` looks at the populations that the threshold of
-`noutput.estimate.slack.threshold` was chosen on, ``--factor`` at other thresholds.
+a file after every block: ``benchmarks/coverage.json`` for slack intervals,
+``coverage_guaranteed.json`` with ``--guaranteed``, ``coverage_bins.json`` with ``--bins 64``. A
+file says what kind of intervals it counts, and campaigns of another kind are refused. ``--write``
+puts the tables of all three into ``docs/estimation.md``. ``--family calibration`` looks at the
+populations that the threshold of `noutput.estimate.slack.threshold` was chosen on, ``--factor`` at
+other thresholds; both take a ``--state`` of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
@@ -23,19 +27,28 @@ from scipy.stats import binom
 
 from benchmarks.covering import GROUPS, SIZES, Cell, grid, simulate
 from benchmarks.populations import CALIBRATION, HELD_BACK
+from noutput.errors import NoutputError
 from noutput.estimate.slack import intervals
 from noutput.estimate.slack.threshold import FACTOR, thresholds
 
-__all__ = ["covering", "main", "rows", "suspicious"]
+__all__ = ["GUARANTEED", "MANY_BINS", "RESULTS", "covering", "load", "main", "rows", "suspicious"]
 
 State: TypeAlias = dict[str, dict[str, Any]]
+Options: TypeAlias = dict[str, Any]
 RESULTS = Path(__file__).with_name("coverage.json")
+GUARANTEED = Path(__file__).with_name("coverage_guaranteed.json")
+MANY_BINS = Path(__file__).with_name("coverage_bins.json")
 PAGE = Path(__file__).parents[1] / "docs" / "estimation.md"
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE = (2_000, 20_000, 200_000)
 WANTED = 0.93
 _BLOCK = 25
-_MARKS = ("<!-- coverage -->\n", "<!-- end of coverage -->\n")
+_USUAL: Options = {"guaranteed": False, "bins": 16, "level": 0.95, "factor": FACTOR}
+_FILES = (
+    (RESULTS, "coverage", _USUAL),
+    (GUARANTEED, "guaranteed coverage", {**_USUAL, "guaranteed": True}),
+    (MANY_BINS, "coverage of many bins", {**_USUAL, "bins": 64}),
+)
 
 
 @contextmanager
@@ -48,21 +61,35 @@ def factor(value: float) -> Iterator[None]:
 def suspicious(state: State, wanted: float = WANTED) -> list[str]:
     """Return what covers less often than wanted, beyond what chance explains.
 
-    The binomial probability of so few hits or fewer is below 5%, divided by the number of all
-    statistics of all cells (Bonferroni).
+    Looks at every statistic of every cell, and of all cells that share a population and any of
+    table, epsilon and number of people: few campaigns in a cell say little, those of many cells
+    together notice a small loss. The binomial probability of so few hits or fewer is below 5%,
+    divided by the number of all these checks (Bonferroni).
     """
     checks = [
-        (f"{key} {group} {index}", hits, cell["campaigns"])
-        for key, cell in state.items()
-        for group, found in cell["hits"].items()
-        for index, hits in enumerate(found)
+        (f"{pool} {group} {index}", int(hits), count)
+        for pool, cells in _pools(state).items()
+        for group in GROUPS
+        for count in [sum(cell["campaigns"] for cell in cells)]
+        for index, hits in enumerate(np.sum([cell["hits"][group] for cell in cells], axis=0))
     ]
     limit = 0.05 / max(len(checks), 1)
     return [
-        f"{name}: {hits:g} of {count}"
+        f"{name}: {hits} of {count}"
         for name, hits, count in checks
         if hits < wanted * count and binom.cdf(hits, count, wanted) < limit
     ]
+
+
+def _pools(state: State) -> dict[str, list[dict[str, Any]]]:
+    """Return cells by themselves, and those of a population that agree in some of three things."""
+    pools: dict[str, list[dict[str, Any]]] = {}
+    for key, cell in state.items():
+        population, *rest = key.split("/")
+        for kept in product((True, False), repeat=len(rest)):
+            parts = [part if keep else "*" for part, keep in zip(rest, kept, strict=True)]
+            pools.setdefault("/".join([population, *parts]), []).append(cell)
+    return pools
 
 
 def covering(state: State, group: str, start: str = "") -> list[float]:
@@ -86,23 +113,45 @@ def _add(cell: dict[str, Any], hits: dict[str, Any], widths: dict[str, float], s
         cell["widths"][group] = round(mean, 5)
 
 
-def save(state: State, path: Path) -> None:
-    """Write the counts, a line per cell."""
-    lines = [f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state)]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+def load(path: Path, options: Options) -> State:
+    """Read the counts of a file, or none if there is no file.
+
+    Raises
+    ------
+    NoutputError
+        If the file counts intervals of another kind.
+    """
+    if not path.exists():
+        return {}
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    if kept["options"] != options:
+        raise NoutputError(f"{path.name} counts {kept['options']}, not {options}: name a --state")
+    state: State = kept["cells"]
+    return state
 
 
-def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int, **options: Any) -> None:
+def save(state: State, path: Path, options: Options) -> None:
+    """Write the counts, a line per cell, in place of the former ones."""
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state))
+    text = f'{{"options": {json.dumps(options)},\n"cells": {{\n{lines}\n}}}}\n'
+    beside = path.with_suffix(".part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def run(cells: Sequence[Cell], path: Path, campaigns: int, options: Options) -> None:
     """Draw campaigns, a block per cell in turn, until every cell has as many as wanted."""
+    state = load(path, options)
+    simulated = {name: value for name, value in options.items() if name != "factor"}
     start, done = time.monotonic(), 0
     for block in range(-(-campaigns // _BLOCK)):
         for cell in cells:
             kept = state.setdefault(cell.key, {"campaigns": 0, "hits": {}, "widths": {}})
             if kept["campaigns"] > block * _BLOCK:
                 continue
-            found = simulate(cell, _BLOCK, block=block, **options)
+            found = simulate(cell, _BLOCK, block=block, **simulated)
             _add(kept, found.hits, found.widths, _BLOCK)
-            save(state, path)
+            save(state, path, options)
             done += 1
             if done % 10 == 0:
                 print(f"{block * _BLOCK + _BLOCK} campaigns: {cell.key}, "
@@ -146,13 +195,15 @@ def rows(state: State) -> list[str]:
     return [*lines, "", f"{most}, {sum(sizes):,} in all; {checks:,} checks of statistics in cells."]
 
 
-def write(state: State) -> None:
-    """Put the table into the page."""
+def write() -> None:
+    """Put the tables into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(_MARKS[0])
-    _, after = rest.split(_MARKS[1])
-    table = "\n".join(rows(state)) + "\n"
-    PAGE.write_text(before + _MARKS[0] + table + _MARKS[1] + after, encoding="utf-8")
+    for path, name, options in _FILES:
+        mark, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+        before, rest = text.split(mark)
+        _, after = rest.split(end)
+        text = before + mark + "\n".join(rows(load(path, options))) + "\n" + end + after
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -167,18 +218,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bins", type=int, default=16)
     parser.add_argument("--guaranteed", action="store_true")
     parser.add_argument("--factor", type=float, default=FACTOR)
-    parser.add_argument("--state", type=Path, default=RESULTS)
+    parser.add_argument("--state", type=Path)
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args(arguments)
-    state: State = json.loads(chosen.state.read_text()) if chosen.state.exists() else {}
     if chosen.write:
-        write(state)
+        write()
         return
     family = HELD_BACK if chosen.family == "held-back" else CALIBRATION
     cells = grid(chosen.populations or list(family), chosen.epsilons, chosen.people)
-    options = {"bins": chosen.bins, "level": chosen.level, "guaranteed": chosen.guaranteed}
+    options = {name: getattr(chosen, name) for name in _USUAL}
+    usual = next((path for path, _, kept in _FILES if kept == options), None)
+    if chosen.state is None and (usual is None or family is CALIBRATION):
+        parser.error("--state: these campaigns belong into a file of their own")
     with factor(chosen.factor):
-        run(cells, state, chosen.state, chosen.campaigns, **options)
+        run(cells, chosen.state or usual, chosen.campaigns, options)
 
 
 if __name__ == "__main__":

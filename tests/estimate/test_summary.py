@@ -298,6 +298,12 @@ def test_what_intervals_assume_is_told(minutes: no.Summary, stars: no.AnswerSumm
     assert "proven for every distribution and every number of reports" in str(proven)
     few = no.summarize(TWO, no.Tally(TWO.fingerprint, (60, 39)), minutes.question)
     assert few.interval_kind == "guaranteed"
+    for found in (proven, few):  # the sentence is about all intervals, so the mean's is proven, too
+        content = found.to_dict()
+        assert content["intervals"]["mean"] == "guaranteed"
+        assert content["mean"]["guaranteed_interval"] == [found.mean.low, found.mean.high]
+        usual = found.mean_estimate.interval(found.level)
+        assert found.mean.low < usual[0] < found.mean.value < usual[1] < found.mean.high
     assert stars.to_dict()["intervals"]["assumption"] == "Nothing is assumed about the answers."
 
 

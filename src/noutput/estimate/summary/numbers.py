@@ -108,7 +108,9 @@ class Summary(Shown):
 
     @cached_property
     def mean(self) -> Figure:
-        """The mean, as `estimate_mean` has it."""
+        """The mean, as `estimate_mean` has it; its interval is proven where all others are."""
+        if self.interval_kind == "guaranteed":
+            return Figure(self.mean_estimate.value, *self.intervals.mean())
         return Figure(self.mean_estimate.value, *self.mean_estimate.interval(self.level))
 
     @cached_property
@@ -262,6 +264,20 @@ class Summary(Shown):
         return self.intervals.kind
 
     @property
+    def _mean_kind(self) -> str:
+        """The kind of the mean's interval."""
+        if self.interval_kind == "guaranteed":
+            return "guaranteed"
+        return "normal" if self.mean_estimate.slack is None else "slack"
+
+    @property
+    def _proven_mean(self) -> tuple[float, float]:
+        """The guaranteed interval of the mean: the one that is shown, where it is of this kind."""
+        if self.interval_kind == "guaranteed":
+            return self.mean.low, self.mean.high
+        return self.mean_estimate.interval(self.level, kind="guaranteed")
+
+    @property
     def assumption(self) -> str:
         """What all intervals but the mean's assume, in words; empty where that is nothing."""
         found = self.intervals.assumption
@@ -343,7 +359,7 @@ class Summary(Shown):
             "upper": distribution.bounds.upper,
             "level": self.level,
             "intervals": {
-                "mean": "normal" if mean.slack is None else "slack",
+                "mean": self._mean_kind,
                 "others": self.interval_kind,
                 "kind": self.interval_kind,
                 "assume": self.assumption or None,
@@ -355,7 +371,7 @@ class Summary(Shown):
                 "method": mean.method,
                 "bias_bound": mean.bias_bound,
                 "influence": mean.poisoning_bound(1),
-                "guaranteed_interval": list(mean.interval(self.level, kind="guaranteed")),
+                "guaranteed_interval": list(self._proven_mean),
                 "respondents_interval": list(mean.interval(self.level, of="respondents")),
             },
             "variance": self.variance.to_dict(),
