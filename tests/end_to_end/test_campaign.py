@@ -89,6 +89,14 @@ def estimates(server: Running) -> dict[str, Any]:
         return content
 
 
+def check_mean(found: dict[str, Any], truth: float) -> None:
+    """Seven standard errors, more than the interval: reports are drawn with secure randomness."""
+    low, high = found["interval"]
+    assert low < found["value"] < high
+    assert high - low == pytest.approx(2.0 * 3.29 * found["standard_error"], rel=0.05)
+    assert abs(found["value"] - truth) < 7.0 * found["standard_error"]
+
+
 @pytest.mark.slow
 def test_from_a_recipe_to_estimates(tmp_path: Path, rng: np.random.Generator) -> None:
     document = create(tmp_path)
@@ -110,8 +118,8 @@ def test_from_a_recipe_to_estimates(tmp_path: Path, rng: np.random.Generator) ->
     people = minutes[: PYTHON + from_javascript]
     assert found["reports"] == len(people)
     (entry,) = found["questions"]
+    check_mean(entry["mean"], float(people.mean()))
     low, high = entry["mean"]["interval"]
-    assert low <= people.mean() <= high
     assert high - low < 10.0  # minutes
     assert entry["goodness_of_fit"] > 0.001
     if from_javascript == 0:
@@ -128,6 +136,5 @@ def test_simulated_people(tmp_path: Path) -> None:
         assert "5,000 reports were counted" in done.output
         truth = float(done.output.split("True mean of commute: ")[1].split()[0])
         found = estimates(server)
-    low, high = found["questions"][0]["mean"]["interval"]
     assert found["reports"] == 5000
-    assert low <= truth <= high
+    check_mean(found["questions"][0]["mean"], truth)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import noutput as no
@@ -19,12 +20,13 @@ from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.estimates import page_bins
+from noutput.collector.simulation import Population
 from noutput.collector.store import open_store
 from noutput.estimate.slack import assume
 from tests.campaign.tokens import anonymous_campaign
 from tests.collector.conftest import NUMBERS, make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
-from tests.collector.people import lognormal_reports
+from tests.collector.people import lognormal_reports, seeded_reports
 from tests.collector.service import Service, problem, start_service
 from tests.tables import window_table
 
@@ -356,8 +358,8 @@ def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service
 def test_reports_that_contradict_an_assumption_get_other_intervals(service: Service) -> None:
     campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
     service.create(campaign)
-    everybody = [draw_report(campaign, {"minutes": 90.0}) for _ in range(5_000)]
-    service.batch(campaign, everybody)
+    people = Population({"minutes": np.full(5_000, 90.0)})
+    service.batch(campaign, seeded_reports(campaign, people, np.random.default_rng(1)))
     page = read(get(service, f"{PAGE}?assume=smooth")).text
     assert "The reports contradict that the answers are smooth." in page
     assert "hold whatever people answer" in page
