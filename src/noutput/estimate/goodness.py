@@ -30,10 +30,11 @@ campaigns have as many reports in each part as were counted.
 *Bootstrap.* Campaigns are simulated from the best point and fitted again. This needs no large
 counts. Alone it would alarm too often, in about 7% of campaigns at a level of 5%, where noise has
 moved the best point off the corner that is the truth. Simulation ends once the p-value must exceed
-10%: then it is estimated from the campaigns so far. Whoever tests at a level of up to 10% comes to
-the same decision, and honest counts take a few campaigns only. Where no campaign fits as badly as
-the counts, six times as many are simulated, or fewer if one of them does: so 199 campaigns tell a
-p-value of 0.005 from one below 0.001.
+10%, and does not begin where the conditional one does: then it is that of the campaigns so far.
+Whoever tests at a level of up to 10% comes to the same decision, and honest counts take few
+campaigns, mostly none. Where no campaign fits as badly as the counts, six times as many are
+simulated, or fewer if one of them does: so 199 campaigns tell a p-value of 0.005 from one below
+0.001.
 
 A campaign is fitted again only as far as it takes to tell whether its statistic is smaller than
 the observed one. Any point of the polytope that is likely enough proves that: often the best point
@@ -102,8 +103,8 @@ class GoodnessOfFit:
     p_value : float
         A bound on how often honest campaigns have a statistic at least as large.
     replicates : int
-        How many campaigns were simulated: fewer than asked for where these settle it, and up to
-        six times as many where none fits as badly as the counts.
+        How many campaigns were simulated: none or fewer than asked for where these settle it, and
+        up to six times as many where none fits as badly as the counts.
 
     Examples
     --------
@@ -165,6 +166,8 @@ def goodness_of_fit(
     statistic = 2.0 * float(counts.totals[0]) * observed
     freedom = rows.shape[1] - len(parts) - _face_dimension(best[0], rows)
     conditional = float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
+    if conditional >= _SETTLED:
+        return GoodnessOfFit(statistic, freedom, conditional, replicates=0)
     source, start = generator(rng), best[0]
     fits = _most(_FIT_OPERATIONS, _STEPS_PER_FIT * rows.shape[1] ** 2 * sum(rows.shape))
     again = redraw_parts(start @ rows, parts, size, source)

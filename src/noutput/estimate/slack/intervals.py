@@ -26,6 +26,8 @@ from noutput.estimate.slack.program import BestFit
 from noutput.estimate.slack.threshold import thresholds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.estimate.counts import Array, CellModel
 
 __all__ = ["Bounds", "Slack", "Statistics"]
@@ -112,28 +114,34 @@ class Statistics:
     def quantiles(self, shares: Array) -> Bounds:
         """Return the ends for quantiles."""
         cuts = self._places.x[self._places.cuts]
-        goals = [statistics.below(self._places, x) for x in cuts]
-        most = self._crossing(np.array([goal.upper for goal in goals]), shares, 1.0)
-        least = self._crossing(-np.array([goal.lower for goal in goals]), shares, -1.0)
+        most, least = self._crossing([statistics.below(self._places, x) for x in cuts], shares)
         low = np.array([np.max(cuts[most < p], initial=-1.0) for p in shares])
         high = np.array([np.min(cuts[least >= p], initial=1.0) for p in shares])
         return low, np.maximum(low, high)
 
-    def _crossing(self, goals: Array, shares: Array, sign: float) -> Array:
-        """Return ends of the CDF at cuts, and NaN at those that do not matter for the shares.
+    def _crossing(self, goals: Sequence[Goal], shares: Array) -> Array:
+        """Return upper and lower ends of the CDF at cuts, and NaN where they do not matter.
 
         First every few cuts, then those in between where the ends pass a share.
         """
-        result = np.full(len(goals), np.nan)
-        coarse = np.arange(_COARSE - 1, len(goals), _COARSE)
-        if coarse.size:
-            result[coarse] = sign * self._ends.upper(goals[coarse])
-        passed = np.array([np.count_nonzero(result[coarse] < p) for p in shares], np.intp)
-        between = np.unique(passed[:, None] * _COARSE + np.arange(_COARSE - 1))
-        fine = between[between < len(goals)]
-        if fine.size:
-            result[fine] = sign * self._ends.upper(goals[fine])
+        size = len(goals)
+        sides = np.array([[goal.upper for goal in goals], [-goal.lower for goal in goals]])
+        result = np.full((2, size), np.nan)
+        wanted = np.zeros((2, size), np.bool_)
+        wanted[:, _COARSE - 1 :: _COARSE] = True
+        self._find(result, sides, wanted)
+        passed = (result[:, _COARSE - 1 :: _COARSE, None] < shares).sum(axis=1)
+        between = passed[:, :, None] * _COARSE + np.arange(_COARSE - 1)
+        for side, found in enumerate(between):
+            wanted[side] = np.isin(np.arange(size), found)
+        self._find(result, sides, wanted)
         return result
+
+    def _find(self, result: Array, sides: Array, wanted: NDArray[np.bool_]) -> None:
+        """Put upper ends into the first row of a result, and lower ones into the second."""
+        if wanted.any():
+            ends = self._ends.upper(sides[wanted])
+            result[wanted] = np.where(np.nonzero(wanted)[0] == 0, ends, -ends)
 
 
 class Slack:

@@ -24,6 +24,7 @@ __all__ = ["bar_edges", "edges_within", "told_apart"]
 Bars: TypeAlias = tuple["Array", "Array", "Array"]
 
 _ALWAYS = (2, 4)
+_SIDES = (slice(None, -1), slice(1, None))  # of bars, among their edges
 
 
 def bar_edges(lower: float, upper: float, most: int) -> list[Array]:
@@ -67,29 +68,34 @@ def told_apart(found: Intervals, steps: Sequence[Array], beyond: int = 0) -> Bar
 
     Notes
     -----
-    Looked at are four bars, and from there more, or fewer, up to the first that decide. Under an
-    assumption, most bars can be told apart, and the most are looked at first.
+    Looked at are four bars and the next more, and from there still more, two by two, or all fewer
+    ones, up to the first that decide: intervals of many bars take hardly longer than those of one.
+    Under an assumption, most bars can be told apart, and the most are looked at first.
     """
-
-    def look(place: int) -> Bars:
-        edges = steps[place]
-        return edges, *found.shares(edges[:-1], edges[1:])
-
     counts = [len(edges) - 1 for edges in steps]
     place = counts.index(_ALWAYS[-1] + beyond) if found.assumption is None else 0
-    bars = look(place)
-    if not _are_told(bars):
-        while not _are_told(bars) and place < len(steps) - 1:
-            place += 1
-            bars = look(place)
-        return bars
-    while place:
-        place -= 1
-        more = look(place)
-        if not _are_told(more):
-            break
-        bars = more
-    return bars
+    first, *ahead = _look(found, steps[max(place - 1, 0) : place + 1][::-1])
+    if not _are_told(first):
+        fewer = [first, *_look(found, steps[place + 1 :])]
+        return next(filter(_are_told, fewer), fewer[-1])
+    told = first
+    while ahead:
+        for bars in ahead:
+            if not _are_told(bars):
+                return told
+            told, place = bars, place - 1
+        ahead = _look(found, steps[max(place - 2, 0) : place][::-1])
+    return told
+
+
+def _look(found: Intervals, steps: Sequence[Array]) -> list[Bars]:
+    """Return the intervals of several choices of bars."""
+    if not steps:
+        return []
+    starts, ends = (np.concatenate([edges[part] for edges in steps]) for part in _SIDES)
+    last = np.cumsum([len(edges) - 1 for edges in steps])[:-1]
+    low, high = (np.split(each, last) for each in found.shares(starts, ends))
+    return list(zip(steps, low, high, strict=True))
 
 
 def _are_told(bars: Bars) -> bool:
