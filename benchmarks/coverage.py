@@ -31,23 +31,25 @@ from noutput.errors import NoutputError
 from noutput.estimate.slack import intervals
 from noutput.estimate.slack.threshold import FACTOR, thresholds
 
-__all__ = ["GUARANTEED", "MANY_BINS", "RESULTS", "covering", "load", "main", "rows", "suspicious"]
+__all__ = ["FILES", "USUAL", "covering", "factor", "load", "main", "rows", "save", "suspicious"]
 
 State: TypeAlias = dict[str, dict[str, Any]]
 Options: TypeAlias = dict[str, Any]
-RESULTS = Path(__file__).with_name("coverage.json")
-GUARANTEED = Path(__file__).with_name("coverage_guaranteed.json")
-MANY_BINS = Path(__file__).with_name("coverage_bins.json")
 PAGE = Path(__file__).parents[1] / "docs" / "estimation.md"
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE = (2_000, 20_000, 200_000)
 WANTED = 0.93
 _BLOCK = 25
-_USUAL: Options = {"guaranteed": False, "bins": 16, "level": 0.95, "factor": FACTOR}
-_FILES = (
-    (RESULTS, "coverage", _USUAL),
-    (GUARANTEED, "guaranteed coverage", {**_USUAL, "guaranteed": True}),
-    (MANY_BINS, "coverage of many bins", {**_USUAL, "bins": 64}),
+USUAL: Options = {"guaranteed": False, "bins": 16, "level": 0.95, "factor": FACTOR}
+_HERE = Path(__file__).parent
+FILES = (  # what is kept where, under which name of the page
+    (_HERE / "coverage.json", "coverage", USUAL),
+    (
+        _HERE / "coverage_guaranteed.json",
+        "guaranteed coverage",
+        {**USUAL, "guaranteed": True},
+    ),
+    (_HERE / "coverage_bins.json", "coverage of many bins", {**USUAL, "bins": 64}),
 )
 
 
@@ -130,12 +132,14 @@ def load(path: Path, options: Options) -> State:
     return state
 
 
-def save(state: State, path: Path, options: Options) -> None:
-    """Write the counts, a line per cell, in place of the former ones."""
+def save(state: State, path: Path, options: Options | None = None) -> None:
+    """Write the counts, a line per cell, in place of the former ones; with what they count."""
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state))
-    text = f'{{"options": {json.dumps(options)},\n"cells": {{\n{lines}\n}}}}\n'
+    text = f"{{\n{lines}\n}}"
+    if options is not None:
+        text = f'{{"options": {json.dumps(options)},\n"cells": {text}}}'
     beside = path.with_suffix(".part")
-    beside.write_text(text, encoding="utf-8")
+    beside.write_text(f"{text}\n", encoding="utf-8")
     beside.replace(path)
 
 
@@ -189,16 +193,21 @@ def rows(state: State) -> list[str]:
             texts.append(f"{found.mean():.1f} ({least:.1f})")
         lines.append(f"| {population} | " + " | ".join(texts) + " |")
     sizes = [cell["campaigns"] for cell in state.values()]
-    checks = sum(len(covering(state, group)) for group in GROUPS)
+    checks = np.concatenate([covering(state, group) for group in GROUPS])
     wanted = len(grid(list(HELD_BACK), EPSILONS, PEOPLE))
-    most = f"{len(state)} of {wanted} cells, {min(sizes)} to {max(sizes)} campaigns each"
-    return [*lines, "", f"{most}, {sum(sizes):,} in all; {checks:,} checks of statistics in cells."]
+    each = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    told = (
+        f"{len(state)} of {wanted} cells, {each} campaigns each, {sum(sizes):,} in all. Of "
+        f"{len(checks):,} checks of a statistic in a cell, {(checks < 0.93).sum()} are below 93% "
+        f"and {(checks < 0.9).sum()} below 90%; the lowest is {100.0 * checks.min():.1f}%."
+    )
+    return [*lines, "", told]
 
 
 def write() -> None:
     """Put the tables into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    for path, name, options in _FILES:
+    for path, name, options in FILES:
         mark, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, rest = text.split(mark)
         _, after = rest.split(end)
@@ -226,12 +235,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     family = HELD_BACK if chosen.family == "held-back" else CALIBRATION
     cells = grid(chosen.populations or list(family), chosen.epsilons, chosen.people)
-    options = {name: getattr(chosen, name) for name in _USUAL}
-    usual = next((path for path, _, kept in _FILES if kept == options), None)
-    if chosen.state is None and (usual is None or family is CALIBRATION):
-        parser.error("--state: these campaigns belong into a file of their own")
+    options = {name: getattr(chosen, name) for name in USUAL}
+    usual = {} if family is CALIBRATION else {str(kept): path for path, _, kept in FILES}
+    path = chosen.state or usual.get(str(options))
+    if path is None:
+        parser.error("--state must be given: these campaigns belong into a file of their own")
     with factor(chosen.factor):
-        run(cells, chosen.state or usual, chosen.campaigns, options)
+        run(cells, path, chosen.campaigns, options)
 
 
 if __name__ == "__main__":

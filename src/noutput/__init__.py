@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from noutput.estimate.answers import AnswerEstimate, estimate_answers
     from noutput.estimate.attributes import AttributeMeans, choose_attributes, estimate_means
     from noutput.estimate.audit import Audit, audit
+    from noutput.estimate.differences import cdf_difference
     from noutput.estimate.distance import wasserstein
     from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
     from noutput.estimate.evidence import Evidence
@@ -107,6 +108,7 @@ __all__ = [
     "VariationAtMost",
     "YesNo",
     "audit",
+    "cdf_difference",
     "choose_attributes",
     "choose_range",
     "compare_groups",
@@ -141,6 +143,7 @@ _HOMES = {
     "trend": "noutput.estimate.trend",
     "standardize": "noutput.estimate.groups",
     "find_shifts": "noutput.estimate.shifts",
+    "cdf_difference": "noutput.estimate.differences",
     "compare_groups": "noutput.estimate.groups",
     "Trend": "noutput.estimate.trend",
     "StandardizedMean": "noutput.estimate.groups",

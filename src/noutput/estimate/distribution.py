@@ -248,8 +248,8 @@ class DistributionEstimate:
         True
         """
 
-        def fit(named: Array | None = None) -> Intervals:
-            return self._intervals(level, kind, assume, named)
+        def fit(named: ArrayLike = ()) -> Intervals:
+            return self.intervals(named, level=level, kind=kind, assume=assume)
 
         if callable(statistic):
             _nothing(at)
@@ -273,11 +273,19 @@ class DistributionEstimate:
             return _shaped(*fit().quantiles(shares.ravel()), shares.shape)
         return fit().mean() if statistic == "mean" else fit().variance()
 
-    def _intervals(
-        self, level: float, kind: str, assume: AssumptionLike, named: Array | None
+    def intervals(
+        self,
+        named: ArrayLike = (),
+        *,
+        level: float = 0.95,
+        kind: str = "slack",
+        assume: AssumptionLike = None,
     ) -> Intervals:
-        """Return intervals from one fit; the edges of few bins are always named."""
-        values = np.empty(0) if named is None else named.ravel()
+        """Return what gives the intervals of all statistics from one fit.
+
+        `named` has all numbers that shares will be asked for; edges of few bins always are.
+        """
+        values = np.ravel(np.asarray(named, np.float64))
         if self.bins <= _FEW_BINS:
             values = np.concatenate([values, self.edges])
         channel, tally, bounds = self._channel, self._tally, self.bounds

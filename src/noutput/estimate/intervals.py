@@ -112,6 +112,15 @@ class Intervals:
         result._statistics = Statistics(result._ends)  # noqa: SLF001 (another of the same kind)
         return result
 
+    def part(self, share: float) -> Intervals:
+        """Return slack intervals with a part of the threshold, as differences need them."""
+        result = copy(self)
+        if not isinstance(self._ends, Slack):
+            raise InvalidArgumentError("kind", "be 'slack' without an assumption", self.kind)
+        result._ends = self._ends.part(share)  # noqa: SLF001
+        result._statistics = Statistics(result._ends)  # noqa: SLF001
+        return result
+
     def mean(self) -> tuple[float, float]:
         """Return the ends for the mean."""
         low, high = self._values(self._statistics.mean())

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from benchmarks.coverage import RESULTS, covering, factor, rows, suspicious
+from benchmarks.coverage import (
+    FILES,
+    USUAL,
+    covering,
+    factor,
+    load,
+    main,
+    rows,
+    save,
+    suspicious,
+)  # fmt: skip
 from benchmarks.covering import GROUPS, Cell, simulate
+from noutput.errors import NoutputError
 from noutput.estimate.slack.threshold import FACTOR
 from tests.docs.blocks import ROOT
 
@@ -75,8 +86,35 @@ def test_another_factor_changes_the_thresholds() -> None:
         assert simulate(cell, 1, bins=2).widths["mean"] < 0.7 * usual
 
 
-def test_the_page_has_the_table_of_the_results() -> None:
+def test_many_cells_together_notice_what_one_does_not() -> None:
+    hits = {group: [27] if group == "mean" else [30] for group in GROUPS}
+    cells = {
+        f"uniform/{table}/{epsilon}/2000": {"campaigns": 30, "hits": hits}
+        for table in ("balanced", "worst")
+        for epsilon in (0.5, 1, 2, 4)
+    }
+    assert suspicious({"uniform/worst/1/2000": cells["uniform/worst/1/2000"]}, 0.98) == []
+    found = suspicious(cells, 0.98)
+    assert "uniform/*/*/* mean 0: 216 of 240" in found
+    assert all(" mean 0: " in each for each in found)
+
+
+def test_counts_of_another_kind_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "counts.json"
+    save({}, path, USUAL)
+    assert load(path, USUAL) == {}
+    with pytest.raises(NoutputError, match=r"counts.json counts .*'bins': 16.*not .*'bins': 64"):
+        load(path, {**USUAL, "bins": 64})
+    for arguments in (["--factor", "1.2"], ["--family", "calibration"]):
+        with pytest.raises(SystemExit):
+            main([*arguments, "--campaigns", "1"])
+
+
+@pytest.mark.parametrize(("path", "name", "options"), FILES)
+def test_the_page_has_the_tables_of_the_results(
+    path: Path, name: str, options: dict[str, Any]
+) -> None:
     page = (ROOT / "docs/estimation.md").read_text(encoding="utf-8")
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    assert "\n".join(rows(results)) in page
-    assert suspicious(results) == []
+    results = load(path, options)
+    assert f"<!-- {name} -->\n" + "\n".join(rows(results)) + f"\n<!-- end of {name} -->" in page
+    assert suspicious(results, 0.95 if options["guaranteed"] else 0.93) == []

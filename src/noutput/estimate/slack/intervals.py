@@ -180,6 +180,12 @@ class Slack:
         result.thresholds = thresholds(level)
         return result
 
+    def part(self, share: float) -> Slack:
+        """Return ends for a part of the threshold; what lost atoms add to it stays."""
+        result = copy(self)
+        result.thresholds = self.thresholds - (1.0 - share) * self.thresholds[0]
+        return result
+
     def shared(self, parts: int) -> Slack:  # noqa: ARG002 (what is asked for is one statistic)
         """Return this: the misfit of one population is compared, whatever is asked of it."""
         return self

@@ -26,7 +26,8 @@ the largest possible value of a statistic in as little as 15% of campaigns (Batl
 other cases). The second matters for shares and few numbers at which cells of the table start:
 the best fit puts some of the people on the wrong side. It is left out for the mean and the
 variance, which have no jumps. Both, and the factor, were chosen on a family of populations for
-that, by ``python -m benchmarks.calibrate``; `docs/estimation.md` has the coverage on others.
+that; ``python -m benchmarks.calibrate`` repeats the choice of the factor, and
+`docs/estimation.md` has the coverage on other populations.
 
 References
 ----------
