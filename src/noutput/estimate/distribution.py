@@ -78,6 +78,8 @@ class DistributionEstimate:
     (0.19, 7.8)
     >>> [round(end, 2) for end in found.interval("mean")]
     [6.78, 7.22]
+    >>> found.intervals().mean() == found.interval("mean")  # others come from the same fit
+    True
     >>> found.p_value > 0.05, found.goodness_of_fit.degrees_of_freedom
     (True, 0)
     >>> found.draws(3, np.random.default_rng(7)).shape, found.sample(2).shape
