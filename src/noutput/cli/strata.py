@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
-    from noutput.campaign.report import Report
     from noutput.campaign.schedule import Round
 
-__all__ = ["late_reports", "read_labels", "strata_lines", "when"]
+__all__ = ["read_labels", "strata_lines", "when"]
 
 
 def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
@@ -51,14 +50,3 @@ def when(found: Round | None) -> str:
         return "no round is left in which this device answers"
     start, end = format_instant(found.start), format_instant(found.end)
     return f"this device answers next in round {found.number}, from {start} until before {end}"
-
-
-def late_reports(campaign: Campaign, pending: Iterable[Report], now: float) -> list[Report]:
-    """Return the reports of the oldest round that were not sent and that are still counted."""
-    schedule = campaign.schedule
-    if schedule is None:
-        return []
-    mine = [each for each in pending if each.campaign == campaign.fingerprint]
-    rounds = {each.round for each in mine if each.round is not None}
-    left = [n for n in rounds if campaign.round(n).end.timestamp() + schedule.grace > now]
-    return [each for each in mine if left and each.round == min(left)]
