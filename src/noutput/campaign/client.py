@@ -327,8 +327,9 @@ class Client:
         ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
         ... )
         >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
+        >>> url = "http://127.0.0.1:1/campaigns/commute"
         >>> try:
-        ...     client.submit("http://127.0.0.1:1/campaigns/commute", "yes", route=Route(attempts=1))
+        ...     client.submit(url, "yes", route=Route(attempts=1))
         ... except DeliveryError as error:
         ...     print(error)  # nobody listens there
         no answer from http://127.0.0.1:1/campaigns/commute/reports: ...
