@@ -47,7 +47,7 @@ def panel(schedule: Schedule) -> Any:
 def test_a_report_that_was_not_acknowledged_is_sent_in_the_grace_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("noutput.campaign.ledger.secrets.token_bytes", lambda n: bytes(n))
+    monkeypatch.setattr("noutput.campaign.ledger.secrets.token_bytes", lambda n: b"a" * n)
     device = Device(panel(Schedule("day", 7)))
     with serving(OFFLINE, COUNTED) as (url, seen):
         device.fail(url)
