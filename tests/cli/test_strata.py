@@ -161,6 +161,7 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
         "               not protected; combinations are shown from 500 reports on\n",
         "  rounds       35, one per day, 7 per period\n",
         "  a device     answers in 1 of 7 rounds, drawn in advance: epsilon 1.5 per period\n",
+        "               its policy needs a total of at least 7.5 in 30 days (default: 4)\n",
         "Note: The campaign closes at 2026-04-05T00:00:00Z, the end of a period",
     ):
         assert line in made.output, made.output
@@ -168,3 +169,4 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
     assert "what one person sends per period loses at most epsilon 1.5.\n" in said
     assert "Label       platform: ios, web\n" in said
     assert "Rounds      35, one per day, 7 per period\n" in said
+    assert "            its policy needs a total of at least 7.5 in 30 days" in said

@@ -27,6 +27,17 @@ def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
         per = f"epsilon {campaign.epsilon_per_period!r} per period"
         drawn = f"{answers:,} of {size:,} rounds, drawn in advance"
         yield "a device", f"answers in {'every round' if answers == size else drawn}: {per}"
+        yield "", _needed(campaign)
+
+
+def _needed(campaign: Campaign) -> str:
+    """Say which total the policy of a device needs, so that no answer is refused."""
+    from noutput.campaign.policy import Policy
+
+    usual = Policy()
+    total = campaign.total_within(usual.days)
+    beyond = f" (default: {usual.total:g})" if total > usual.total else ""
+    return f"its policy needs a total of at least {total:.13g} in {usual.days:g} days{beyond}"
 
 
 def read_labels(labels: tuple[str, ...]) -> dict[str, str]:
