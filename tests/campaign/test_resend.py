@@ -10,7 +10,13 @@ import pytest
 from noutput.campaign import Client, Ledger, Policy, Receipt, Route, Schedule
 from noutput.campaign.wire import encode_report
 from noutput.errors import DeliveryError, NotDueError
-from tests.campaign.examples import OPENS, late_campaign, panel_campaign, survey_campaign
+from tests.campaign.examples import (
+    OPENS,
+    answers_to,
+    late_campaign,
+    panel_campaign,
+    survey_campaign,
+)
 from tests.campaign.server import COUNTED, Answer, problem, serving
 
 DAY = 86_400
@@ -148,8 +154,7 @@ def test_reports_of_other_campaigns_stay() -> None:
 
 def test_without_a_schedule_reports_are_sent_until_the_campaign_closes() -> None:
     device = Device(survey_campaign(ask="all"))
-    values = {"commute": 45, "stars": 3, "age": "60+", "means": "car", "late": "no",
-              "kilometers": 1}  # fmt: skip
+    values = answers_to(device.client.campaign)
     with serving(COUNTED, OFFLINE, COUNTED) as (url, seen):
         with pytest.raises(DeliveryError):
             device.client.submit(url, values, route=ONCE)
