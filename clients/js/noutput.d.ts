@@ -351,4 +351,10 @@ export class Client {
     values: Values,
     options?: DeliveryOptions & { admitted?: Admitted; labels?: Labels },
   ): Promise<Receipt & { reports: Report[] }>;
+  /**
+   * Send the reports on the campaign that were drawn and never acknowledged, the same ones, while
+   * they are counted: until the grace time of their round is over or, without a schedule, until the
+   * campaign closes. Each is a request of its own, the oldest first; returns how many were sent.
+   */
+  resend(url: string | URL, options?: DeliveryOptions): Promise<number>;
 }

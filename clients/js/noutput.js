@@ -605,6 +605,39 @@ export class Client {
   /** Report, send one by one, and note that all were sent; safe to repeat. */
   async submit(url, values, options = {}) {
     const reports = await this.reports(values, options.admitted, options.labels);
+    const accepted = await this.#send(url, reports, options);
+    return { reports, accepted, repeated: reports.length - accepted };
+  }
+
+  /**
+   * Send the reports on the campaign that were drawn and never acknowledged, the same ones, while
+   * they are counted: each in a request of its own, the oldest first. Returns how many were sent.
+   */
+  async resend(url, options) {
+    const campaign = this.#campaign;
+    const { root, closes, schedule } = campaign;
+    const end = ({ round }) =>
+      schedule ? +roundAt(campaign, round).end + schedule.grace * 1000 : Date.parse(closes);
+    const entries = await this.#locked(({ reports }) => Object.entries(reports));
+    const left = entries
+      .filter(([key, { sent }]) => key.startsWith(root) && !sent)
+      .map(([, entry]) => reportsOf(entry))
+      .sort(([a], [b]) => end(a) - end(b))
+      .filter(([first]) => this.#settings.now() < end(first));
+    let sent = 0;
+    for (const reports of left)
+      try {
+        await this.#send(url, reports, options);
+        sent += reports.length;
+      } catch (error) {
+        // The clock of the collector decides which round is over.
+        if (error.problem !== "urn:noutput:problem:round-over") throw error;
+      }
+    return sent;
+  }
+
+  /** Send all reports of an answer, and note it; returns how many were counted for the first time. */
+  async #send(url, reports, options) {
     let accepted = 0;
     for (const report of reports) accepted += (await send(url, report, options)).accepted;
     // They are counted, also where the ledger was cleared meanwhile, or is too full for the note.
@@ -612,7 +645,7 @@ export class Client {
       ledger.reports[keyOf(this.#campaign, reports[0].round)].sent = true;
       this.#save(ledger);
     }).catch(() => {});
-    return { reports, accepted, repeated: reports.length - accepted };
+    return accepted;
   }
 
   /** The number of the present round: below 0 before the campaign opens. */

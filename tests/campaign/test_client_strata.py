@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,49 @@ def test_without_a_schedule_an_answer_is_due_once() -> None:
     assert device.client.due() is False
     with pytest.raises(InvalidArgumentError, match="campaign must have a schedule"):
         device.client.next_round()
+
+
+# The total that a policy needs
+
+HALF_YEAR = OPENS + timedelta(days=26 * 7)
+
+
+def lived(campaign: Any, total: float, seed: int) -> int:
+    """Return how many answers of a device that lives for half a year are refused."""
+    rng = random.Random(seed)  # noqa: S311 (when the device is used)
+    device = Device(campaign, Policy(3.0, total, days=30))
+    refused = 0
+    while (coming := device.client.next_round()) is not None:
+        device.now = coming.start.timestamp() + rng.uniform(0.0, campaign.schedule.seconds)
+        try:
+            device.client.report("yes")
+        except PolicyError:
+            refused += 1
+            device.now = coming.end.timestamp()
+    return refused
+
+
+@pytest.mark.parametrize(
+    "schedule", [Schedule("day", 7), Schedule("week", 2), Schedule("day", 7, 3)]
+)
+def test_no_answer_of_half_a_year_is_refused_with_the_total_that_is_needed(
+    schedule: Schedule,
+) -> None:
+    campaign = panel_campaign(**LATE, schedule=schedule, closes=HALF_YEAR)
+    needed = campaign.total_within(days=30)
+    assert needed == campaign.epsilon * schedule.most_answers(30)
+    assert [lived(campaign, needed, seed) for seed in range(12)] == [0] * 12
+
+
+def test_with_less_than_the_total_that_is_needed_some_answers_are_refused() -> None:
+    campaign = panel_campaign(**LATE, closes=HALF_YEAR)
+    assert campaign.total_within(days=30) == 6.0
+    assert sum(lived(campaign, 5.9, seed) for seed in range(40)) > 0
+    assert sum(lived(campaign, 4.0, seed) for seed in range(3)) > 0
+
+
+def test_without_a_schedule_the_total_is_that_of_the_answer() -> None:
+    assert late_campaign().total_within(days=1) == 1.0
 
 
 # Labels

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -171,3 +171,56 @@ def test_the_next_closing_is_the_end_of_a_period(size: int, seconds: int) -> Non
     found = next_closing(schedule, OPENS, closes)
     assert not (found - OPENS) % timedelta(seconds=schedule.period_seconds)
     assert timedelta(0) <= found - closes < timedelta(seconds=schedule.period_seconds)
+
+
+# Windows of a policy
+
+_PARTS = 4  # of a round, at which answers are given
+
+
+def _can_hold(first: int, last: int, window: int) -> bool:
+    """Say whether a window of so many parts, as the ledger counts it, can hold two rounds."""
+    times = product(range(_PARTS), repeat=2)
+    return any(_PARTS * last + b - window < _PARTS * first + a for a, b in times)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 40), st.data())
+def test_the_most_answers_of_a_window_are_those_of_all_devices(
+    size: int, periods: int, halves: int, data: st.DataObject
+) -> None:
+    """Every device of every draw, with answers at every part of its rounds."""
+    answers = data.draw(st.integers(1, size))
+    window = halves * _PARTS // 2
+    sets = [combinations(range(p * size, (p + 1) * size), answers) for p in range(periods)]
+    most = 0
+    for chosen in product(*sets):
+        rounds = [number for each in chosen for number in each]
+        for place, first in enumerate(rounds):
+            held = [last for last in rounds[place:] if _can_hold(first, last, window)]
+            most = max(most, len(held))
+    schedule = Schedule("hour", size, answers)
+    assert schedule.most_answers(halves / 48, size * periods) == most
+
+
+@pytest.mark.parametrize(
+    ("schedule", "days", "most"),
+    [
+        (Schedule("day", 7), 30.0, 6),
+        (Schedule("day", 7), 90.0, 14),
+        (Schedule("day", 7), 7.0, 2),
+        (Schedule("day", 1), 30.0, 31),
+        (Schedule("week", 1), 30.0, 6),
+        (Schedule("day", 30), 30.0, 2),
+        (Schedule("day", 7, 3), 30.0, 15),
+        (Schedule("hour", 24), 1.0 / 1440.0, 2),
+    ],
+)
+def test_windows_that_are_known(schedule: Schedule, days: float, most: int) -> None:
+    assert schedule.most_answers(days) == most
+
+
+@pytest.mark.parametrize("days", [0.0, -1.0, float("nan"), float("inf"), "30"])
+def test_a_window_is_a_positive_number_of_days(days: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="days must be"):
+        Schedule("day", 7).most_answers(days)

@@ -103,9 +103,28 @@ def test_a_report_that_was_not_sent_in_its_round_is_sent_in_the_grace_time(
         failed, done, again = (report(url, tmp_path) for _ in range(3))
     assert failed.exit_code
     assert done.exit_code == 0, done.output
-    assert "  round    0 of 0..3\n" in done.output
+    assert "Reports of earlier rounds that could not be sent then: 1, sent now.\n" in done.output
     assert seen[1].body == seen[3].body == encode_report(made)
-    assert "nothing to answer now" in again.output
+    for said in (done.output, again.output):
+        assert "nothing to answer now; this device answers next in round" in said
+    assert "earlier rounds" not in again.output
+
+
+def test_a_report_of_the_round_before_is_sent_after_that_of_the_present_one(
+    tmp_path: Path,
+) -> None:
+    campaign = panel(1)  # every day has a round of the device
+    document = Answer(body=campaign.to_json().encode())
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        yesterday = campaign.opens.timestamp()
+        (made,) = Client(campaign, ledger, Policy(9.0), clock=lambda: yesterday).reports("yes")
+    with serving(document, COUNTED) as (url, seen):
+        done = report(url, tmp_path)
+    assert done.exit_code == 0, done.output
+    assert json.loads(seen[1].body)["round"] == 1
+    assert seen[2].body == encode_report(made)
+    assert "  round    1 of 0..1\n" in done.output
+    assert "Reports of earlier rounds that could not be sent then: 1, sent now.\n" in done.output
 
 
 def test_a_device_is_told_when_no_round_is_left() -> None:
@@ -142,6 +161,7 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
         "               not protected; combinations are shown from 500 reports on\n",
         "  rounds       35, one per day, 7 per period\n",
         "  a device     answers in 1 of 7 rounds, drawn in advance: epsilon 1.5 per period\n",
+        "               its policy needs a total of at least 7.5 in 30 days (default: 4)\n",
         "Note: The campaign closes at 2026-04-05T00:00:00Z, the end of a period",
     ):
         assert line in made.output, made.output
@@ -149,3 +169,4 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
     assert "what one person sends per period loses at most epsilon 1.5.\n" in said
     assert "Label       platform: ios, web\n" in said
     assert "Rounds      35, one per day, 7 per period\n" in said
+    assert "            its policy needs a total of at least 7.5 in 30 days" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, expect
 
+from noutput.campaign import Campaign, fetch_campaign
+from noutput.campaign.schedule import rounds_of
 from noutput.collector.demonstration import Demonstration, demonstrate
+from noutput.collector.panel import PLAYED
 from tests.collector.test_demonstration import tables
 from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
 
@@ -95,11 +99,60 @@ def test_the_present_round_grows_while_somebody_watches(
         expect(page.locator("#rounds .wide .chart-open")).not_to_have_count(0)
 
 
-def test_a_visitor_is_told_when_to_answer(browser: Browser, demo: Demonstration) -> None:
-    """A browser answers in its own round of a period, or says when that is."""
+def ledger_that_answers(campaign: Campaign, number: int) -> str:
+    """Return the ledger of a browser that joined in the present round, and answers in another."""
+    assert campaign.schedule is not None
+    secret = next(
+        secret
+        for secret in (n.to_bytes(32) for n in range(1000))
+        if rounds_of(campaign.schedule, campaign.root, secret, number // 8, PLAYED) == (number,)
+    )
+    panel = {"secret": secret.hex(), "joined": PLAYED}
+    return json.dumps({"version": 3, "reports": {}, "panels": {campaign.root: panel}})
+
+
+STORE = "text => localStorage.setItem('noutput-ledger', text)"
+
+
+def test_a_visitor_is_told_when_to_answer_before_anything_is_asked(
+    browser: Browser, demo: Demonstration
+) -> None:
+    campaign = fetch_campaign(f"{demo.url}{PATH}")
     with visit(browser, demo.url) as visitor:
         page = visitor.go(PATH)
+        told = page.locator("#try-when")
+        expect(page.locator("#try-ask")).to_be_visible()
+        expect(page.locator("#try")).to_be_hidden()
+        assert page.evaluate("localStorage.getItem('noutput-ledger')") is None  # by looking at it
+        page.click("#try-ask")
+        expect(told).to_contain_text("This browser answers")
+        page.evaluate(STORE, ledger_that_answers(campaign, PLAYED + 4))
+        page.reload()
+        expect(told).to_contain_text("This browser answers next in this time, which was drawn in")
+        start = campaign.round(PLAYED + 4).start.astimezone()
+        expect(told).to_contain_text(re.compile(rf"{start:%A %-d %B}\D+{start:%H:%M}"))
+        expect(page.locator("#try")).to_be_hidden()
+        expect(page.locator("#try-ask")).to_be_hidden()
+
+
+def test_a_visitor_answers_in_the_round_of_the_browser(
+    browser: Browser, demo: Demonstration
+) -> None:
+    campaign = fetch_campaign(f"{demo.url}{PATH}")
+    with visit(browser, demo.url) as visitor:
+        page = visitor.go(PATH)
+        page.evaluate(STORE, ledger_that_answers(campaign, PLAYED))
+        page.reload()
+        expect(page.locator("#try-when")).to_contain_text("This browser answers now: ")
+        page.select_option("#try-limit", "8")
         page.fill("[data-question=seconds]", "3")
         page.click("text=Make my report")
-        told = page.locator("#try-says, #try-error").filter(has_text=re.compile(r"\S"))
-        expect(told.first).to_contain_text(re.compile("Your report is number|round"))
+        expect(page.locator("#try-says")).to_contain_text("Your report is number")
+        page.reload()  # before it was sent
+        expect(page.locator("#try-when")).to_contain_text("This browser has made its report. This")
+        page.select_option("#try-limit", "8")
+        page.fill("[data-question=seconds]", "5")
+        page.click("text=Make my report")
+        expect(page.locator("#try-says")).to_contain_text("sends the same report again")
+        page.click("#try-send")
+        expect(page.locator("#try-sent")).to_have_text("Sent and counted. Thank you.")

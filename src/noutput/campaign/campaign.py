@@ -142,6 +142,8 @@ class Campaign:
     (28, 3, 14)
     >>> weekly.round_at(datetime(2026, 3, 3, 12, tzinfo=UTC)).number, weekly.epsilon_per_period
     (2, 1.2)
+    >>> weekly.total_within(days=30), weekly.total_within(days=7)  # of the policy of a person
+    (4.8, 2.4)
     >>> weekly.round(27).end == weekly.closes, len(campaign.notice), len(weekly.notice.split("."))
     (True, 0, 5)
     """
@@ -209,6 +211,25 @@ class Campaign:
     def epsilon_per_period(self) -> float:
         """The privacy loss of what one person sends in one period of the schedule."""
         return self.epsilon * (1 if self.schedule is None else self.schedule.answers)
+
+    def total_within(self, days: float) -> float:
+        """Return the total that a policy needs for the campaign, and for nothing else.
+
+        Parameters
+        ----------
+        days : float
+            Those of the policy.
+
+        Returns
+        -------
+        float
+            The largest loss of one person in any so many days: of the answers that they can hold
+            (`Schedule.most_answers`) or, without a schedule, of the one answer. With this total or
+            more, and with an epsilon that allows the campaign, no answer is refused.
+        """
+        if self.schedule is None:
+            return self.epsilon
+        return self.epsilon * self.schedule.most_answers(days, self.n_rounds)
 
     @cached_property
     def n_rounds(self) -> int:

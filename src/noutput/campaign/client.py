@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from noutput.campaign.drawing import (
@@ -19,16 +20,25 @@ from noutput.campaign.drawing import (
 from noutput.campaign.policy import Policy
 from noutput.campaign.schedule import rounds_of
 from noutput.campaign.text import format_instant
-from noutput.errors import InvalidArgumentError, NotDueError, PolicyError, PrivacyError
+from noutput.errors import (
+    DeliveryError,
+    InvalidArgumentError,
+    NotDueError,
+    PolicyError,
+    PrivacyError,
+)
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
+    from noutput.campaign.delivery import Receipt, Route
     from noutput.campaign.ledger import Ledger
     from noutput.campaign.report import Report
     from noutput.campaign.schedule import Round
     from noutput.campaign.segments import Labels
 
 __all__ = ["Client"]
+
+_ROUND_OVER = "urn:noutput:problem:round-over"
 
 
 class Client:
@@ -279,6 +289,121 @@ class Client:
         return self._ledger.remember(
             _key(campaign, number), cost, self._policy, now, lambda: draw(campaign, inputs, drawn)
         )
+
+    @keeping_no_value
+    def submit(
+        self,
+        url: str,
+        values: Values,
+        token: str = "",
+        labels: Labels = (),
+        route: Route | None = None,
+    ) -> Receipt:
+        """Report, send one by one, and note what was acknowledged; safe to repeat.
+
+        Parameters
+        ----------
+        url : str
+            The address of the campaign.
+        values, token, labels
+            As those of `reports`.
+        route : Route, optional
+            How patiently the collector is spoken to.
+
+        Raises
+        ------
+        DeliveryError
+            If a report was not acknowledged. It stays in the ledger: `submit` sends the same again
+            while the round lasts, and `resend` while it is counted.
+
+        Examples
+        --------
+        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, Route, YesNo
+        >>> from noutput.errors import DeliveryError
+        >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+        >>> campaign = Campaign(
+        ...     id="commute", title="Commute", text="How was your way to work?",
+        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+        ... )
+        >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
+        >>> url = "http://127.0.0.1:1/campaigns/commute"
+        >>> try:
+        ...     client.submit(url, "yes", route=Route(attempts=1))
+        ... except DeliveryError as error:
+        ...     print(error)  # nobody listens there
+        no answer from http://127.0.0.1:1/campaigns/commute/reports: ...
+        """
+        sent = [self._send(url, each, route) for each in self.reports(values, token, labels)]
+        accepted = sum(receipt.accepted for receipt in sent)
+        return replace(sent[0], accepted=accepted, repeated=len(sent) - accepted)
+
+    def resend(self, url: str, route: Route | None = None) -> int:
+        """Send the reports on the campaign that were drawn and never acknowledged.
+
+        They are those of every round whose grace time is not over or, without a schedule, those of
+        a campaign that has not closed. Each is the report that is in the ledger, in a request of
+        its own, the oldest first. Nothing is drawn, and others stay where they are.
+
+        Parameters
+        ----------
+        url : str
+            The address of the campaign.
+        route : Route, optional
+            How patiently the collector is spoken to.
+
+        Returns
+        -------
+        int
+            How many reports were acknowledged. Those that the collector refused because their
+            round is over by its own clock are not among them.
+
+        Raises
+        ------
+        DeliveryError
+            If a report was not acknowledged for another reason. What was acknowledged before it is
+            noted; call again later for the rest.
+
+        Examples
+        --------
+        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+        >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
+        >>> campaign = Campaign(
+        ...     id="commute", title="Commute", text="How was your way to work?",
+        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
+        ... )
+        >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
+        >>> client.resend("https://collect.example/campaigns/commute")  # nothing is left to send
+        0
+        """
+        sent = 0
+        for report in self._ledger.pending(self._campaign.root):
+            if not self._is_counted(report):
+                continue
+            try:
+                self._send(url, report, route)
+            except DeliveryError as error:
+                if error.problem != _ROUND_OVER:
+                    raise
+            else:
+                sent += 1
+        return sent
+
+    def _is_counted(self, report: Report) -> bool:
+        """Say whether a collector whose clock is that of the device would still count a report."""
+        campaign, schedule = self._campaign, self._campaign.schedule
+        if schedule is None or report.round is None:
+            return self._moment() < campaign.closes
+        end = campaign.round(report.round).end
+        return self._moment() < end + timedelta(seconds=schedule.grace)
+
+    def _send(self, url: str, report: Report, route: Route | None) -> Receipt:
+        from noutput.campaign.delivery import DEFAULT_ROUTE, send_report  # loads what speaks HTTP
+
+        receipt = send_report(url, report, DEFAULT_ROUTE if route is None else route)
+        self._ledger.mark_sent(report, self._clock())
+        return receipt
 
     def _own_round(self, moment: datetime) -> int | None:
         """Return the present round, where the device answers in it; None without a schedule."""

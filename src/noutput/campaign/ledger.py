@@ -261,11 +261,19 @@ class Ledger:
         with self._transaction() as connection:
             return sum(_costs(connection, since))
 
-    def pending(self) -> list[Report]:
-        """Return the reports that were answered and not yet marked as sent, oldest first."""
+    def pending(self, campaign: str = "") -> list[Report]:
+        """Return the reports that were answered and not yet marked as sent, oldest first.
+
+        Parameters
+        ----------
+        campaign : str
+            The root of the campaign that they are about, in whichever round; all, if not given.
+        """
         with self._transaction() as connection:
             rows = connection.execute(
-                f"{_SELECT} WHERE sent IS NULL ORDER BY answered, campaign, place"
+                f"{_SELECT} WHERE sent IS NULL AND campaign GLOB ? "
+                "ORDER BY answered, campaign, place",
+                (f"{campaign}*",),
             )
             return [_report(*row) for row in rows]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noutput import _checks
@@ -121,6 +123,46 @@ class Schedule:
     def period(self, number: int) -> int:
         """Return the period of a round."""
         return number // self.rounds_per_period
+
+    def most_answers(self, days: float, rounds: int = MAX_ROUNDS) -> int:
+        r"""Return the largest number of answers of one device in any so many days.
+
+        Parameters
+        ----------
+        days : float
+            The length of the window, as that of a policy.
+        rounds : int
+            How many rounds the campaign has.
+
+        Notes
+        -----
+        A window of length :math:`W` that ends with an answer holds those answers that are less than
+        :math:`W` older. Answers in rounds :math:`i < j` of length :math:`R` are more than
+        :math:`(j - i - 1) R` apart, and can be as little more as one likes: the first at the end of
+        its round, the second when its round begins. So a window can hold answers of :math:`n`
+        rounds in a row, and not of more, where :math:`(n - 2) R < W`, which is
+        :math:`n = \lceil W / R \rceil + 1`. A device may have drawn any rounds, up to `answers` of
+        every period; so of :math:`m` rounds in a row of one period it answers at most
+        :math:`\min(m, answers)`. The result is the largest sum of these over all places of the
+        :math:`n` rounds in the periods.
+
+        Examples
+        --------
+        >>> weekly = Schedule("day", rounds_per_period=7)
+        >>> weekly.most_answers(30), weekly.most_answers(30, rounds=28)
+        (6, 4)
+        """
+        window = Fraction(_checks.positive("days", days) * EVERY["day"])  # as a policy has it
+        total = _checks.whole("rounds", rounds, 1, MAX_ROUNDS)
+        length = min(math.ceil(window / self.seconds) + 1, total)
+        size, most = self.rounds_per_period, self.answers
+        found = 0
+        for place in range(min(size, total)):  # of the first of these rounds in its period
+            left = min(length, total - place)
+            first = min(left, size - place)
+            periods, last = divmod(left - first, size)
+            found = max(found, min(first, most) + periods * most + min(last, most))
+        return found
 
     @property
     def notice(self) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noutput.cli.strata import late_reports, read_labels, when
+from noutput.cli.strata import read_labels, when
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign, Number, Report
@@ -85,8 +85,8 @@ def command(
     ANSWER, or one NAME=ANSWER per line, to standard input.
 
     A campaign with a schedule is answered in the rounds that your ledger has drawn; at any other
-    time the command says when the next begins, and asks nothing; it sends what could not be sent
-    in its round and is still counted, and nothing else.
+    time the command says when the next begins, and asks nothing. At any time it sends what could
+    not be sent in its round and is still counted.
     """
     from noutput.campaign import (
         Client,
@@ -116,10 +116,9 @@ def command(
             click.echo(f"Note: {campaign.notice}", err=True)
         reports = client.made()
         if not reports and campaign.schedule is not None and not client.due():
-            reports = late_reports(campaign, book.pending(), time.time())
-            if not reports:
-                click.echo(f"{campaign.title}: nothing to answer now; {when(client.next_round())}.")
-                return
+            _tell_late(client.resend(url, route))
+            click.echo(f"{campaign.title}: nothing to answer now; {when(client.next_round())}.")
+            return
         if not reports:
             answers = given or _ask_all(campaign)
             _tell_clipped(answers, campaign)
@@ -131,7 +130,14 @@ def command(
             receipt = send_report(url, report, route)
             book.mark_sent(report, time.time())
             counted.append(bool(receipt.accepted))
-    _show(campaign, reports, counted)
+        _show(campaign, reports, counted)
+        if campaign.schedule is not None:
+            _tell_late(client.resend(url, route))
+
+
+def _tell_late(sent: int) -> None:
+    if sent:
+        click.echo(f"Reports of earlier rounds that could not be sent then: {sent:,}, sent now.")
 
 
 def _ask_all(campaign: Campaign) -> dict[str, float | str]:

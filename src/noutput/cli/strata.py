@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
-    from noutput.campaign.report import Report
     from noutput.campaign.schedule import Round
 
-__all__ = ["late_reports", "read_labels", "strata_lines", "when"]
+__all__ = ["read_labels", "strata_lines", "when"]
 
 
 def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
@@ -28,6 +27,17 @@ def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
         per = f"epsilon {campaign.epsilon_per_period!r} per period"
         drawn = f"{answers:,} of {size:,} rounds, drawn in advance"
         yield "a device", f"answers in {'every round' if answers == size else drawn}: {per}"
+        yield "", _needed(campaign)
+
+
+def _needed(campaign: Campaign) -> str:
+    """Say which total the policy of a device needs, so that no answer is refused."""
+    from noutput.campaign.policy import Policy
+
+    usual = Policy()
+    total = campaign.total_within(usual.days)
+    beyond = f" (default: {usual.total:g})" if total > usual.total else ""
+    return f"its policy needs a total of at least {total:.13g} in {usual.days:g} days{beyond}"
 
 
 def read_labels(labels: tuple[str, ...]) -> dict[str, str]:
@@ -51,14 +61,3 @@ def when(found: Round | None) -> str:
         return "no round is left in which this device answers"
     start, end = format_instant(found.start), format_instant(found.end)
     return f"this device answers next in round {found.number}, from {start} until before {end}"
-
-
-def late_reports(campaign: Campaign, pending: Iterable[Report], now: float) -> list[Report]:
-    """Return the reports of the oldest round that were not sent and that are still counted."""
-    schedule = campaign.schedule
-    if schedule is None:
-        return []
-    mine = [each for each in pending if each.campaign == campaign.fingerprint]
-    rounds = {each.round for each in mine if each.round is not None}
-    left = [n for n in rounds if campaign.round(n).end.timestamp() + schedule.grace > now]
-    return [each for each in mine if left and each.round == min(left)]

@@ -5,6 +5,8 @@ const form = document.getElementById("try");
 const part = (name) => document.getElementById(`try-${name}`);
 const SCALE = 2 ** 32;
 const LIMIT = "noutput-limit";
+const LEDGER = "noutput-ledger"; // of noutput.js
+const LONGEST_WAIT = 2 ** 31 - 1; // of setTimeout
 const PERIOD = 4; // reports at the limit in 30 days
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const format = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
@@ -124,8 +126,38 @@ function remember(event) {
   }
 }
 
+/** What this browser has answered, as text; empty where it keeps nothing. */
+function ledger() {
+  try {
+    return localStorage.getItem(LEDGER) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** From when to when a round lasts, in words, where the visitor is. */
+const span = ({ start, end }) =>
+  new Intl.DateTimeFormat("en-GB", {
+    weekday: "long", day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+  }).formatRange(start, end);
+
+/** When this browser answers, in words; and whether it may do so now, or has done so in this round. */
+async function whenAsked(campaign) {
+  const policy = { epsilon: 2 * campaign.epsilonPerPeriod }; // any: nothing is drawn from a table here
+  const next = await new Client(campaign, { policy }).nextRound();
+  const now = Date.now();
+  const length = (Date.parse(campaign.closes) - Date.parse(campaign.opens)) / campaign.rounds;
+  const present = Math.floor((now - Date.parse(campaign.opens)) / length);
+  const isMade = ledger().includes(`"${campaign.root}:${present}"`);
+  if (next?.start <= now) return { isAsked: true, said: `This browser answers now: ${span(next)}.` };
+  const later = next
+    ? `This browser answers next in this time, which was drawn in advance, whatever you would answer: ${span(next)}.`
+    : "There is no further time in which this browser answers.";
+  const wait = next ? next.start - now : LONGEST_WAIT;
+  return { isAsked: isMade, said: isMade ? `This browser has made its report. ${later}` : later, wait };
+}
+
 if (form) {
-  form.hidden = false;
   const address = new URL(form.dataset.campaign, location);
   let campaign = null;
   let client = null;
@@ -142,6 +174,27 @@ if (form) {
       localStorage.setItem(key, text);
     },
   };
+  const ask = part("ask"); // where the campaign has a schedule
+  const look = async () => {
+    part("error").hidden = true;
+    try {
+      campaign ??= await fetchCampaign(address);
+      const { isAsked, said, wait = LONGEST_WAIT } = await whenAsked(campaign);
+      part("when").textContent = said;
+      form.hidden = !isAsked;
+      ask.hidden = true;
+      if (wait < LONGEST_WAIT) setTimeout(look, wait);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  form.hidden = Boolean(ask);
+  if (ask) {
+    // The first look draws a secret and stores it, so it waits for the visitor.
+    ask.hidden = false;
+    ask.addEventListener("click", look);
+    if (ledger().includes(ask.dataset.root)) look();
+  }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     part("error").hidden = true;
@@ -159,7 +212,8 @@ if (form) {
       show(campaign, await client.reports(values), values, !isNew);
     } catch (error) {
       part("result").hidden = true;
-      fail(error);
+      if (error.code === "due") look(); // the round ended while the page was open
+      else fail(error);
     }
   });
   part("send").addEventListener("click", async () => {

@@ -215,6 +215,12 @@ public final class Campaign {
         return new Round(number, start, start + length);
     }
 
+    /** Until when reports of a round (all, without a schedule) are counted, in milliseconds. */
+    long countedUntil(int round) {
+        return schedule == null ? 1000 * closesAt
+                : getRound(round).getEnd() + 1000 * schedule.getGrace();
+    }
+
     /** SHA-256 of the canonical form, as 64 hexadecimal digits: that of the newest wave. */
     public String getFingerprint() {
         return chain.get(chain.size() - 1);

@@ -31,6 +31,7 @@ import java.util.Map;
  */
 public final class Client {
     private static final int ID_BYTES = 16;
+    private static final String ROUND_OVER = "urn:noutput:problem:round-over";
 
     private volatile Campaign campaign;
     private final Ledger ledger;
@@ -256,10 +257,45 @@ public final class Client {
      * Reports, sends one by one, and notes what was acknowledged; safe to repeat.
      *
      * @throws DeliveryException if a report was not acknowledged; it stays in the ledger, and
-     *     calling this again sends the same
+     *     calling this again sends the same. When the round is over, {@link #resend} does
      */
     public Receipt submit(String url, Object values, String token, Delivery delivery) {
         return send(url, reports(values, token), delivery);
+    }
+
+    /** Sends again, with the default delivery; see the other method. */
+    public int resend(String url) {
+        return resend(url, new Delivery());
+    }
+
+    /**
+     * Sends the reports on the campaign that were drawn and never acknowledged, the same ones, and
+     * notes what was acknowledged. They are those of every round whose grace time is not over or,
+     * without a schedule, those of a campaign that has not closed. Each is a request of its own, the
+     * oldest first. Nothing is drawn, and others stay where they are.
+     *
+     * @return how many reports were acknowledged; those that the collector refused because their
+     *     round is over by its own clock are not among them
+     * @throws DeliveryException if a report was not acknowledged for another reason; calling this
+     *     again sends it and the rest
+     */
+    public int resend(String url, Delivery delivery) {
+        Campaign asked = campaign;
+        int sent = 0;
+        for (Report report : ledger.pending(asked.getRoot())) {
+            if (clock.now() >= asked.countedUntil(report.getRound())) {
+                continue;
+            }
+            try {
+                send(url, Collections.singletonList(report), delivery);
+                sent++;
+            } catch (DeliveryException error) {
+                if (!ROUND_OVER.equals(error.getProblem())) {
+                    throw error;
+                }
+            }
+        }
+        return sent;
     }
 
     private Receipt send(String url, List<Report> reports, Delivery delivery) {

@@ -4,6 +4,7 @@ import java.io.File;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A person's memory: what was answered, what it cost, and what is still to be sent.
@@ -79,10 +80,16 @@ public final class Ledger {
 
     /** The reports that no collector has acknowledged yet, oldest first. */
     public List<Report> getPending() {
+        return pending("");
+    }
+
+    /** Those of one campaign, by its root, in whichever round; of all where the root is empty. */
+    List<Report> pending(String root) {
         List<Report> found = new ArrayList<>();
-        for (Entries.Answer answer : read().answers.values()) {
+        for (Map.Entry<String, Entries.Answer> each : read().answers.entrySet()) {
+            Entries.Answer answer = each.getValue();
             for (int i = 0; i < answer.sent.length; i++) {
-                if (!answer.sent[i]) {
+                if (!answer.sent[i] && each.getKey().startsWith(root)) {
                     found.add(answer.reports.get(i));
                 }
             }

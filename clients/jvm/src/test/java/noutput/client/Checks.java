@@ -30,6 +30,7 @@ final class Checks {
         StrataChecks.list();
         LedgerChecks.list();
         DeliveryChecks.list();
+        ResendChecks.list();
         for (Map.Entry<String, Check> each : ALL.entrySet()) {
             try {
                 each.getValue().run();

@@ -16,7 +16,7 @@ import java.util.List;
 /** What is sent again and what is not, how long it waits, and what it refuses to do. */
 final class DeliveryChecks {
     private static final String URL = "https://collect.example/campaigns/late";
-    private static final String COUNTED = "{\"accepted\":1,\"repeated\":0}";
+    static final String COUNTED = "{\"accepted\":1,\"repeated\":0}";
     private static final Report REPORT = new Report(2, new String(new char[64]).replace('\0', '0'),
             "late", 1, new String(new char[32]).replace('\0', 'f'), "");
 
@@ -35,7 +35,7 @@ final class DeliveryChecks {
     }
 
     /** Answers the n-th request with the n-th answer, and all later ones with the last. */
-    private static final class Fake implements Transport {
+    static final class Fake implements Transport {
         final List<Request> seen = new ArrayList<>();
         final List<Long> waits = new ArrayList<>();
         private final List<Answer> answers;
@@ -59,7 +59,7 @@ final class DeliveryChecks {
         }
     }
 
-    private static Transport.Answer answer(int status, String body, String... header) {
+    static Transport.Answer answer(int status, String body, String... header) {
         return new Transport.Answer(status, header.length == 0 ? Collections.emptyMap()
                 : Collections.singletonMap(header[0], header[1]), body.getBytes());
     }

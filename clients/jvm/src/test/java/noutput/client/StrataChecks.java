@@ -19,8 +19,8 @@ import java.util.Random;
 
 /** Segments and schedules: the shared vectors, rounds of a device, and labels that leave it. */
 final class StrataChecks {
-    private static final long OPENS = 1772323200000L; // 2026-03-01
-    private static final long DAY = 86_400_000L;
+    static final long OPENS = 1772323200000L; // 2026-03-01
+    static final long DAY = 86_400_000L;
     private static final Policy POLICY = new Policy(2, 1e6, 30).withSegments("platform");
 
     private StrataChecks() {}
@@ -40,12 +40,12 @@ final class StrataChecks {
         add("a ledger with a damaged secret is refused", StrataChecks::damaged);
     }
 
-    private static Campaign campaign(int place) throws Exception {
+    static Campaign campaign(int place) throws Exception {
         return Campaign.read((String) entries(read("strata").get("good")).get(place).get("text"));
     }
 
     /** A client whose clock can be set. */
-    private static final class Device {
+    static final class Device {
         long now = OPENS;
         final Ledger ledger;
         final Client client;
