@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from noutput.cli import noutput
-from tests.deployment.files import ROOT, Instruction, containerfile
+from tests.deployment.files import DEPLOY, ROOT, Instruction, containerfile
 
 FILE = containerfile()
+TEXT = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 LAST = [each for each in FILE if each.stage == 1]
 
 
@@ -65,6 +66,13 @@ def test_nobody_is_root() -> None:
     assert int(group) > 0
     last = [each.name for each in LAST]
     assert "RUN" not in last[last.index("USER") :]
+
+
+def test_its_comment_builds_an_image_with_a_health_check() -> None:
+    """Podman leaves the instruction out of an image in OCI format, which is its default."""
+    (command,) = re.findall(r"^#     (podman build .+)$", TEXT, re.MULTILINE)
+    assert "--format docker" in command
+    assert only("HEALTHCHECK")
 
 
 def test_its_commands_are_those_of_the_package() -> None:
