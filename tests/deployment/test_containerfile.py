@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -157,14 +158,14 @@ def test_it_builds_and_serves_with_a_read_only_root(simulated: Simulated) -> Non
     environment = {**simulated.environment, "NOUTPUT_HOST": "127.0.0.1", "NOUTPUT_PORT": "0"}
     command = [*as_user, *only("ENTRYPOINT").words, *only("CMD").words]
     process = subprocess.Popen(
-        command, cwd=state, env=environment, stdout=subprocess.PIPE, text=True
+        command, cwd=state, env=environment, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        lines = [process.stdout.readline() for _ in range(2)]
-        assert lines[0] == f"Admin token written to {state}/admin-token\n"
-        assert lines[1].startswith("Collecting at"), lines
-        environment["NOUTPUT_PORT"] = lines[1].strip().rsplit(":", 1)[1]
+        events = [json.loads(process.stderr.readline()) for _ in range(2)]
+        assert [each["event"] for each in events] == ["admin-token-written", "started"]
+        assert events[0]["fields"] == {"file": f"{state}/admin-token"}
+        environment["NOUTPUT_PORT"] = events[1]["fields"]["address"].rsplit(":", 1)[1]
         checked = only("HEALTHCHECK").text
         words = Instruction(1, "CMD", checked[checked.index("[") :]).words
         health = subprocess.run([*as_user, *words], cwd=state, env=environment, timeout=60,
@@ -173,6 +174,6 @@ def test_it_builds_and_serves_with_a_read_only_root(simulated: Simulated) -> Non
     finally:
         process.terminate()
         process.wait(60)
-        process.stdout.close()
+        process.stderr.close()
     written = {path.name for path in simulated.folder.rglob("*") if path.stat().st_uid == int(user)}
     assert written == {"noutput", "reports.db", "reports.db-mark", "admin-token"}
