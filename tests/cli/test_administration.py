@@ -217,6 +217,22 @@ def test_a_token_is_never_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "--token" not in text
 
 
+def test_a_token_that_is_not_valid_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "commute.json"
+    path.write_text(CAMPAIGNS[0].to_json())
+    with running(Options(str(tmp_path / "reports.db"), port=0, campaigns=(path,))) as collector:
+        place = Place(["--collector", collector.url], {"NOUTPUT_TOKEN": collector.admin_token}, "")
+        other = place.json("token", "create", "--kind", "admin")
+        place.run("token", "revoke", other["id"], "--yes")
+        for wrong in (other["token"], "noutput_0123456789ab_" + "s" * 43):
+            refused = Place(place.options, {"NOUTPUT_TOKEN": wrong}, "")
+            for command in ("campaign list", "campaign show commute", "token list"):
+                done = refused.call(*command.split())
+                assert isinstance(done.exception, DeliveryError), done.output
+                assert "token is not valid: it is unknown, was revoked" in str(done.exception)
+                assert done.stdout == ""
+
+
 def test_either_a_database_or_a_collector() -> None:
     place = Place(["--collector", "http://127.0.0.1:1", "--database", "x.db"], {}, "")
     done = place.call("log")

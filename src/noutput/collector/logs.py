@@ -110,7 +110,7 @@ def start_logging(form: str = "text", stream: TextIO | None = None) -> None:
 def json_failures() -> Iterator[None]:
     """Log what keeps a collector from starting as JSON, in place of text for people.
 
-    The process ends with status 2 for what the caller can change, and with status 1 after a mistake.
+    The process ends with status 2 for what the caller can change, else with status 1.
     """
     try:
         yield
