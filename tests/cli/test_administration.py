@@ -143,6 +143,31 @@ def test_tokens_are_made_listed_and_revoked(place: Place) -> None:
     assert len(place.json("token", "list")["tokens"]) == 1
 
 
+def test_a_metrics_token_is_for_all_campaigns(place: Place) -> None:
+    done = place.call("token", "create", "--kind", "metrics", "--campaign", "commute")
+    assert done.exit_code == 2
+    assert "A metrics token is for all campaigns: leave --campaign out." in done.stderr
+
+
+def test_revoking_the_last_admin_token_is_warned_of(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "It is the last admin token for all campaigns"
+    first = place.json("token", "list")["tokens"][0]["id"]
+    place.run("token", "create", "--kind", "admin", "--campaign", "commute")  # is not enough
+    refused = place.call("token", "revoke", first)
+    assert f"Revoke the admin token {first} (noutput serve)? {words}" in refused.stderr
+    other = place.json("token", "create", "--kind", "admin")["id"]
+    assert words not in place.call("token", "revoke", first).stderr
+    assert words not in place.call("token", "revoke", other, "--yes").stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(administered, "_has_terminal", lambda: True)
+        assert place.call("token", "revoke", first, text="n\n").exit_code == 1
+    done = place.call("token", "revoke", first, "--yes", "--json")
+    assert json.loads(done.stdout)["revoked"]["id"] == first
+    assert f"Warning: {words}" in done.stderr
+
+
 def test_one_time_tokens(place: Place, tmp_path: Path) -> None:
     assert len(place.json("token", "issue", "late", "--count", "3")["tokens"]) == 3
     assert len(place.run("token", "issue", "late").splitlines()) == 1

@@ -76,6 +76,10 @@ def test_a_metrics_token_allows_nothing_else(service: Service, campaign: Campaig
     ):  # fmt: skip
         refused = service.call(method, path, headers=scraper)
         assert problem(refused) == (403, "token-not-sufficient"), path
+    one = {"kind": "metrics", "campaign": "commute"}
+    refused = service.call("POST", "/tokens", json=one, headers=service.admin)
+    assert problem(refused) == (422, "invalid-parameter")
+    assert "campaign must be null for a metrics token; found 'commute'" in refused.json()["detail"]
     token = scraper["Authorization"].removeprefix("Bearer ")
     assert sign_in(service, token).status_code == 403
 
