@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,16 +20,19 @@ import click
 from noutput import __version__
 
 __all__ = [
-    "JAVASCRIPT", "LIGHT", "ROOT", "Packages", "build", "build_light", "build_python",
-    "differences", "expected_light", "expected_sdist", "expected_tarball", "expected_wheel",
-    "names", "rebuild", "run", "source_files",
+    "JAVASCRIPT", "JVM", "LIGHT", "ROOT", "Packages", "build", "build_jar", "build_light",
+    "build_python", "differences", "expected_jar", "expected_light", "expected_sdist",
+    "expected_tarball", "expected_wheel", "names", "rebuild", "run", "source_files",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[1]
 JAVASCRIPT = Path("clients/js")
 LIGHT = Path("clients/python")
+JVM = Path("clients/jvm")
 
 _WHEEL = f"{__version__}-py3-none-any.whl"
+_CLASSES = "noutput/client"
+_INNER = re.compile(r"\$[^/]*(?=\.class$)")
 _ABOUT = ("METADATA", "RECORD", "WHEEL")
 _IN_WHEEL = "noutput/javascript"
 
@@ -43,12 +49,15 @@ class Packages:
         The wheel of noutput-client.
     tarball : path
         The npm package.
+    jar : path, optional
+        The JVM client; None where there is no JDK.
     """
 
     wheel: Path
     sdist: Path
     light: Path
     tarball: Path
+    jar: Path | None
 
 
 def build(target: Path) -> Packages:
@@ -56,7 +65,8 @@ def build(target: Path) -> Packages:
     wheel, sdist = build_python(target)
     run("npm", "pack", str(ROOT / JAVASCRIPT), "--pack-destination", str(target))
     tarball = target / f"noutput-{__version__}.tgz"
-    return Packages(wheel, sdist, build_light(target), tarball)
+    jar = None if shutil.which("javac") is None else build_jar(target)
+    return Packages(wheel, sdist, build_light(target), tarball, jar)
 
 
 def build_python(target: Path) -> tuple[Path, Path]:
@@ -69,6 +79,17 @@ def build_light(target: Path, source: Path = ROOT) -> Path:
     """Build the wheel of noutput-client from the source tree of noutput."""
     _build_wheel(source / LIGHT, target)
     return target / f"noutput_client-{_WHEEL}"
+
+
+def build_jar(target: Path) -> Path:
+    """Build the jar of the JVM client, and put its pom beside it, for Maven repositories."""
+    name = target / f"noutput-client-jvm-{__version__}"
+    with tempfile.TemporaryDirectory() as folder:
+        run(str(ROOT / JVM / "build.sh"), f"{folder}/build")
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copy(f"{folder}/build/noutput-client-jvm.jar", f"{name}.jar")
+    shutil.copy(ROOT / JVM / "pom.xml", f"{name}.pom")
+    return Path(f"{name}.jar")
 
 
 def rebuild(sdist: Path, folder: Path) -> tuple[Path, Path]:
@@ -87,12 +108,16 @@ def source_files(under: str = ".") -> set[str]:
 
 
 def names(package: Path) -> set[str]:
-    """Return the names of the files in a wheel or in a tar archive."""
-    if package.suffix == ".whl":
-        with zipfile.ZipFile(package) as wheel:
-            return set(wheel.namelist())
-    with tarfile.open(package) as archive:
-        return {member.name for member in archive if member.isfile()}
+    """Return the names of the files in a wheel, a jar or a tar archive.
+
+    Of a jar, a class within another one counts as that one.
+    """
+    if package.suffix in (".whl", ".jar"):
+        with zipfile.ZipFile(package) as archive:
+            found = [name for name in archive.namelist() if not name.endswith("/")]
+        return {_INNER.sub("", name) for name in found} if package.suffix == ".jar" else {*found}
+    with tarfile.open(package) as packed:
+        return {member.name for member in packed if member.isfile()}
 
 
 def differences(found: Collection[str], expected: Collection[str]) -> list[str]:
@@ -133,6 +158,13 @@ def expected_sdist() -> set[str]:
 def expected_tarball() -> set[str]:
     """Return the names in the npm tarball: what package.json lists, and what npm always adds."""
     return {f"package/{name}" for name in _javascript()}
+
+
+def expected_jar() -> set[str]:
+    """Return the names in the jar: a class per source file, the manifest and the license."""
+    sources = source_files(str(JVM / "src/main/java"))
+    classes = {f"{_CLASSES}/{Path(name).stem}.class" for name in sources}
+    return classes | {"META-INF/MANIFEST.MF", "META-INF/LICENSE"}
 
 
 def run(*command: str, folder: Path = ROOT) -> str:

@@ -6,6 +6,7 @@ dependencies of the wheel and of the sdist. The packages are left in the folder 
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -84,6 +85,23 @@ for (const { Client, readCampaign } of [readable, small]) {
 """
 
 
+_APP = """
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import noutput.client.*;
+
+final class Answer {
+    public static void main(String[] arguments) throws Exception {
+        Campaign campaign = Campaign.read(Files.readAllBytes(Paths.get("release.json")));
+        Ledger ledger = new Ledger(new File("ledger"));
+        Report report = new Client(campaign, ledger, new Policy(1.0, 4.0, 30.0)).report(42);
+        System.out.println(report.getId());
+    }
+}
+"""
+
+
 def main() -> None:
     """Check every package, and end with an error at the first one that is not as it should be."""
     if shutil.which("npm") is None:
@@ -95,6 +113,8 @@ def main() -> None:
         _check_names(built.sdist, packages.expected_sdist())
         _check_names(built.light, packages.expected_light())
         _check_names(built.tarball, packages.expected_tarball())
+        if built.jar is not None:
+            _check_names(built.jar, packages.expected_jar())
         again = packages.rebuild(built.sdist, folder / "rebuilt")
         for found, expected in zip(again, (built.wheel, built.light), strict=True):
             if found.read_bytes() != expected.read_bytes():
@@ -106,7 +126,11 @@ def main() -> None:
         _use_collector(built.wheel, campaign.parent)
         _use_light(built.light, campaign, folder / "device")
         _use_node(built.tarball, campaign, folder / "node")
+        if built.jar is not None:
+            _use_jar(built.jar, campaign, folder / "app")
         shutil.copytree(folder / "dist", _TARGET, dirs_exist_ok=True)
+    if built.jar is None:
+        click.echo("There is no JDK, so the jar of the JVM client is missing: a release needs it.")
     click.echo(f"noutput {__version__} can be released; the packages are in {_TARGET.name}")
 
 
@@ -155,6 +179,16 @@ def _use_node(tarball: Path, campaign: Path, folder: Path) -> None:
     (folder / "answer.js").write_text(_ANSWER, encoding="utf-8")
     run("node", "answer.js", folder=folder)
     click.echo(f"{tarball.name} works in an empty folder")
+
+
+def _use_jar(jar: Path, campaign: Path, folder: Path) -> None:
+    """Compile a program against the jar alone, and answer the campaign that the wheel made."""
+    folder.mkdir()
+    shutil.copy(campaign, folder)
+    (folder / "Answer.java").write_text(_APP, encoding="utf-8")
+    run("javac", "-cp", str(jar), "-d", ".", "Answer.java", folder=folder)
+    run("java", "-cp", f"{jar}{os.pathsep}.", "Answer", folder=folder)
+    click.echo(f"{jar.name} works without anything else")
 
 
 def _bin(folder: Path) -> Path:

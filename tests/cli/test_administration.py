@@ -143,6 +143,31 @@ def test_tokens_are_made_listed_and_revoked(place: Place) -> None:
     assert len(place.json("token", "list")["tokens"]) == 1
 
 
+def test_a_metrics_token_is_for_all_campaigns(place: Place) -> None:
+    done = place.call("token", "create", "--kind", "metrics", "--campaign", "commute")
+    assert done.exit_code == 2
+    assert "A metrics token is for all campaigns: leave --campaign out." in done.stderr
+
+
+def test_revoking_the_last_admin_token_is_warned_of(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "It is the last admin token for all campaigns"
+    first = place.json("token", "list")["tokens"][0]["id"]
+    place.run("token", "create", "--kind", "admin", "--campaign", "commute")  # is not enough
+    refused = place.call("token", "revoke", first)
+    assert f"Revoke the admin token {first} (noutput serve)? {words}" in refused.stderr
+    other = place.json("token", "create", "--kind", "admin")["id"]
+    assert words not in place.call("token", "revoke", first).stderr
+    assert words not in place.call("token", "revoke", other, "--yes").stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(administered, "_has_terminal", lambda: True)
+        assert place.call("token", "revoke", first, text="n\n").exit_code == 1
+    done = place.call("token", "revoke", first, "--yes", "--json")
+    assert json.loads(done.stdout)["revoked"]["id"] == first
+    assert f"Warning: {words}" in done.stderr
+
+
 def test_one_time_tokens(place: Place, tmp_path: Path) -> None:
     assert len(place.json("token", "issue", "late", "--count", "3")["tokens"]) == 3
     assert len(place.run("token", "issue", "late").splitlines()) == 1
@@ -215,6 +240,22 @@ def test_a_token_is_never_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     for verb in ("campaign list", "token create", "log"):
         text = place.call(*verb.split(), "--help").output
         assert "--token" not in text
+
+
+def test_a_token_that_is_not_valid_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "commute.json"
+    path.write_text(CAMPAIGNS[0].to_json())
+    with running(Options(str(tmp_path / "reports.db"), port=0, campaigns=(path,))) as collector:
+        place = Place(["--collector", collector.url], {"NOUTPUT_TOKEN": collector.admin_token}, "")
+        other = place.json("token", "create", "--kind", "admin")
+        place.run("token", "revoke", other["id"], "--yes")
+        for wrong in (other["token"], "noutput_0123456789ab_" + "s" * 43):
+            refused = Place(place.options, {"NOUTPUT_TOKEN": wrong}, "")
+            for command in ("campaign list", "campaign show commute", "token list"):
+                done = refused.call(*command.split())
+                assert isinstance(done.exception, DeliveryError), done.output
+                assert "token is not valid: it is unknown, was revoked" in str(done.exception)
+                assert done.stdout == ""
 
 
 def test_either_a_database_or_a_collector() -> None:

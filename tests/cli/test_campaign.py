@@ -61,6 +61,55 @@ def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
         assert fact in done.output
 
 
+def test_it_is_told_to_programs_as_well(tmp_path: Path) -> None:
+    done = create(tmp_path, RECIPE, "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    campaign = Campaign.from_json(Path(told["file"]).read_bytes())
+    assert (told["id"], told["fingerprint"]) == (campaign.id, campaign.fingerprint)
+    assert (told["opens"], told["closes"]) == ("2026-03-01T00:00:00Z", "2026-03-31T22:00:00Z")
+    assert (told["epsilon"], told["epsilon_per_period"], told["notes"]) == (1.0, None, [])
+    assert 0 < told["published"]["epsilon"] < 1 == told["epsilon"]
+    assert told["published"]["step"] == 500
+    loss = campaign.tables[0].privacy_loss()
+    same = {"objective": "mean", "outputs": 3, "epsilon": 1.0, "privacy_loss": loss}
+    assert told["questions"] == [{"name": "commute", **same}, {"name": "changes", **same}]
+
+
+ROUNDS = """
+id = "commute"
+title = "Commute"
+text = "How many minutes was your way to work?"
+epsilon = 1.0
+opens = 2026-03-01T00:00:00Z
+closes = 2026-04-01T00:00:00Z
+[[questions]]
+name = "late"
+kind = "yes/no"
+[schedule]
+every = "day"
+rounds_per_period = 10
+answers = 2
+"""
+
+
+def test_rounds_and_notes_are_told_to_programs(tmp_path: Path) -> None:
+    done = create(tmp_path, ROUNDS, "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["epsilon"], told["epsilon_per_period"]) == (0.5, 1.0)
+    assert [note for note in told["notes"] if "closes" in note]
+    assert "Note:" not in done.stderr
+
+
+def test_a_small_epsilon_has_no_published_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noutput.collector.guarantees.planned", lambda *_, **__: None)
+    assert json.loads(create(tmp_path, RECIPE, "--json").stdout)["published"] is None
+    assert "published" not in create(tmp_path).stdout
+
+
 def test_a_campaign_is_balanced_unless_it_says_otherwise(tmp_path: Path) -> None:
     done = create(tmp_path, RECIPE.partition("[table]")[0])
     assert done.exit_code == 0, done.output

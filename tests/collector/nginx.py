@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,10 +56,11 @@ class Proxy:
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for 127.0.0.1, and its key."""
+    """Write a certificate for this machine, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "collect.example")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    here = [x509.IPAddress(ip_address(each)) for each in ("127.0.0.1", "::1")]
+    names = x509.SubjectAlternativeName(here)
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -85,14 +87,25 @@ def put(text: str, pattern: str, value: str) -> str:
     return found
 
 
+def has_ipv6() -> bool:
+    """Whether this machine has the loopback address of IPv6."""
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
 def configure(folder: Path, port: int, collectors: Sequence[int]) -> None:
     """Write the documented files, with ports and paths of this test."""
     certificate, key = self_signed(folder)
     (folder / "conf.d").mkdir()
     site = (FOLDER / "noutput.conf").read_text(encoding="utf-8")
     site = put(site, r"listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
-    site = put(site, r"/etc/ssl/collect\.example\.pem", str(certificate))
-    site = put(site, r"/etc/ssl/collect\.example\.key", str(key))
+    ipv6 = f"listen [::1]:{port} ssl;" if has_ipv6() else ""
+    site = put(site, r"listen \[::\]:443 ssl;", ipv6)
+    site = put(site, r"/etc/ssl/noutput/collect\.example\.pem", str(certificate))
+    site = put(site, r"/etc/ssl/noutput/collect\.example\.key", str(key))
     site = put(site, r"/var/log/nginx/error\.log", str(folder / "error.log"))
     (folder / "conf.d" / "noutput.conf").write_text(site, encoding="utf-8")
     upstream = (FOLDER / "upstream.conf").read_text(encoding="utf-8")

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 from noutput.campaign import Campaign
@@ -293,6 +295,12 @@ def test_a_backup_can_be_served(database: str, tmp_path: Path, campaign: Campaig
         back_up(database, copy)
 
 
+def run_json(command: Command, *arguments: str) -> Any:
+    done = CliRunner().invoke(command, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
 def test_the_commands(tmp_path: Path, campaign: Campaign) -> None:
     database = str(tmp_path / "reports.db")
     store = open_store(database)
@@ -307,6 +315,16 @@ def test_the_commands(tmp_path: Path, campaign: Campaign) -> None:
     assert "with 30 reports" in done.output
     done = runner.invoke(backup_command, [str(tmp_path / "copy.db"), "--database", other])
     assert "1 campaign copied" in done.output
+    told = run_json(export_command, "commute", "--database", database, "-o", file)
+    checksum = told.pop("checksum")
+    assert told == {"campaign": "commute", "reports": 30, "file": file}
+    third = str(tmp_path / "third.db")
+    told = run_json(import_command, file, "--database", third, "--checksum", checksum)
+    assert told == {"campaign": "commute", "reports": 30}
+    again = tmp_path / "again.db"
+    told = run_json(backup_command, str(again), "--database", third)
+    digest = sha256(again.read_bytes()).hexdigest()
+    assert told == {"file": str(again), "campaigns": 1, "sha256": digest}
     done = runner.invoke(backup_command, [str(tmp_path / "c.db"), "--database", "nowhere.db"])
     assert done.exit_code == 2
     assert "there is no database" in done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -105,12 +106,21 @@ def test_damage_stops_exports_and_backups_until_it_is_accepted(
     check_at_start(store)
     assert store.problems() == ("campaign 'commute': its counts are not those that were committed",)
     store.close()
+    done = check(database, "--json")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["ok"], told["accepted"]) == (1, False, False)
+    problem = "its counts are not those that were committed"
+    assert told["checked"][1] == {"campaign": "commute", "reports": 20, "problems": [problem]}
     done = check(database, "--accept")
     assert done.exit_code == 0
     assert "its counts are not those that were committed" in done.output
     assert check(database).exit_code == 0
     back_up(database, tmp_path / "copy.db")
-    assert check(str(tmp_path / "copy.db")).exit_code == 0
+    copied = check(str(tmp_path / "copy.db"), "--json", "--accept")
+    assert copied.exit_code == 0
+    told = json.loads(copied.stdout)
+    assert (told["ok"], told["accepted"]) == (True, False)  # there was nothing to accept
+    assert told["checked"][0] == {"campaign": None, "reports": None, "problems": []}
 
 
 @pytest.fixture

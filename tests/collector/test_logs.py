@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import socket
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -14,10 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import Connection, insert
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.wire import REPORT_TYPE, encode_report
+from noutput.cli.serve import command
 from noutput.collector.logs import LogFormatter, event, start_logging
 from noutput.collector.server import Options, running
 from noutput.collector.store.schema import tokens
@@ -142,6 +145,70 @@ def test_a_running_collector_logs_nothing_private(
     for hidden in (secret, report.id, str(bytes.fromhex(report.id)), "41.578125", "private-agent",
                    "private-label", "127.0.0.1"):  # fmt: skip
         assert hidden not in text, hidden
+
+
+def serve(folder: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "noutput", "serve", "--log-format", "json", "--port", "0"]
+    return subprocess.Popen([*command, *options], cwd=folder, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--admin-token-file", "token")])
+def test_a_json_log_has_the_start_and_no_token(tmp_path: Path, options: tuple[str, ...]) -> None:
+    process = serve(tmp_path, *options)
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(json.loads(line))
+        if lines[-1]["event"] == "started":
+            break
+    process.terminate()
+    told, rest = process.communicate(timeout=60)
+    lines += [json.loads(line) for line in rest.splitlines()]
+    events = {each["event"]: each["fields"] for each in lines}
+    assert events["started"]["address"].startswith("http://127.0.0.1:")
+    if options:
+        assert events["admin-token-written"] == {"file": "token"}
+        assert told == ""
+        token = (tmp_path / "token").read_text().strip()
+    else:  # the only text, and not where the log is
+        assert "admin-token-written" not in events
+        token = told.removeprefix("Admin token, shown only now: ").strip()
+        assert len(told.splitlines()) == 1
+    assert token.startswith("noutput_")
+    assert token not in json.dumps(lines)
+
+
+def test_a_failed_start_is_in_a_json_log(tmp_path: Path) -> None:
+    for options, words in (
+        (("--database", "postgresql://noutput:s3cret@127.0.0.1:1/none"), "is unavailable"),
+        (("--trusted-proxy", "nobody"), "trusted_proxies must be"),
+        (("--host", "203.0.113.1"), "host and port must be an address to listen at"),
+    ):
+        told, logged = (process := serve(tmp_path, *options)).communicate(timeout=60)
+        assert process.returncode == 2
+        *_, last = [json.loads(line) for line in logged.splitlines()]
+        assert (last["level"], last["event"]) == ("ERROR", "start-failed")
+        assert words in last["message"]
+        assert "s3cret" not in told + logged
+
+
+@pytest.mark.usefixtures("log")  # which puts the handlers back
+def test_a_mistake_at_the_start_is_in_a_json_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr("noutput.collector.server.run", fail)
+    database = str(tmp_path / "reports.db")
+    done = CliRunner().invoke(command, ["--log-format", "json", "--database", database])
+    assert done.exit_code == 1
+    found = json.loads(done.stderr)
+    assert (found["event"], found["message"]) == ("start-failed", "ZeroDivisionError: a mistake")
+    assert found["traceback"].endswith("ZeroDivisionError: a mistake")
+    raised = CliRunner().invoke(command, ["--database", database])  # text: as every program
+    assert isinstance(raised.exception, ZeroDivisionError)
 
 
 def status(address: str, headers: dict[str, str], body: bytes | None = None) -> int:

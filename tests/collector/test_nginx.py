@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.examples import late_campaign
-from tests.collector.nginx import Proxy, nginx
+from tests.collector.nginx import Proxy, has_ipv6, nginx
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.process import Running, launch
 from tests.docs.blocks import ROOT
@@ -75,8 +75,9 @@ def ask(
     """Ask for a page from an address of this machine; the certificate is verified."""
     trusted = ssl.create_default_context(cafile=str(proxy.certificate))
     connection = http.client.HTTPSConnection(
-        "127.0.0.1", proxy.port, timeout=60, context=trusted, source_address=(source, 0)
-    )
+        "::1" if ":" in source else "127.0.0.1", proxy.port, timeout=60, context=trusted,
+        source_address=(source, 0),
+    )  # fmt: skip
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -176,6 +177,12 @@ def test_what_it_adds_to_answers(behind: Behind) -> None:
     answer = ask(proxy, "/health", "127.0.0.4")
     assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
     assert answer.headers["Server"] == "nginx"  # without a version
+
+
+def test_it_listens_on_ipv6_as_well(behind: Behind) -> None:
+    if not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    assert ask(behind.proxy, "/health", "::1").status == 200
 
 
 def test_reports_are_counted_where_a_collector_ends(behind: Behind) -> None:

@@ -76,6 +76,10 @@ def test_a_metrics_token_allows_nothing_else(service: Service, campaign: Campaig
     ):  # fmt: skip
         refused = service.call(method, path, headers=scraper)
         assert problem(refused) == (403, "token-not-sufficient"), path
+    one = {"kind": "metrics", "campaign": "commute"}
+    refused = service.call("POST", "/tokens", json=one, headers=service.admin)
+    assert problem(refused) == (422, "invalid-parameter")
+    assert "campaign must be null for a metrics token; found 'commute'" in refused.json()["detail"]
     token = scraper["Authorization"].removeprefix("Bearer ")
     assert sign_in(service, token).status_code == 403
 
@@ -111,6 +115,26 @@ def test_an_administrator_of_one_campaign(service: Service, campaign: Campaign) 
     assert call("POST", f"{PAGE}/close").status_code == 200
     assert call("DELETE", PAGE).status_code == 204
     assert problem(call("GET", "/tokens")) == (401, "token-required")  # it ends with its campaign
+
+
+def test_a_token_that_is_not_valid_is_refused_where_none_is_needed(service: Service) -> None:
+    """Else, an operator would take what everybody sees for all that there is."""
+    service.create(make_campaign(public=True))
+    made = make(service, kind="admin")
+    assert service.call("DELETE", f"/tokens/{made['id']}", headers=service.admin).status_code == 204
+    altered = {"token": made["token"][:-1]}
+    for path in ("/campaigns", PAGE, f"{PAGE}/estimates"):
+        assert service.call("GET", path).status_code == 200
+        for wrong in (made, altered):
+            refused = service.call("GET", path, headers=bearer(wrong))
+            assert problem(refused) == (401, "token-required")
+            assert "is not valid: it is unknown, was revoked or has expired" in refused.text
+            assert refused.headers["www-authenticate"].startswith("Bearer")
+        for other in ("Basic bm91dHB1dA==", "Bearer of-something-else"):  # a proxy's, not ours
+            answer = service.call("GET", path, headers={"Authorization": other})
+            assert answer.status_code == 200
+        stale = {"Cookie": f"noutput_token={made['token']}"}  # a browser sends it by itself
+        assert service.call("GET", path, headers=stale).status_code == 200
 
 
 def test_a_token_expires_for_good(service: Service, campaign: Campaign) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from noutput.cli import noutput
-from tests.deployment.files import ROOT, Instruction, containerfile
+from tests.deployment.files import DEPLOY, ROOT, Instruction, containerfile
 
 FILE = containerfile()
+TEXT = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 LAST = [each for each in FILE if each.stage == 1]
 
 
@@ -65,6 +67,13 @@ def test_nobody_is_root() -> None:
     assert int(group) > 0
     last = [each.name for each in LAST]
     assert "RUN" not in last[last.index("USER") :]
+
+
+def test_its_comment_builds_an_image_with_a_health_check() -> None:
+    """Podman leaves the instruction out of an image in OCI format, which is its default."""
+    (command,) = re.findall(r"^#     (podman build .+)$", TEXT, re.MULTILINE)
+    assert "--format docker" in command
+    assert "noutput" in only("HEALTHCHECK").text
 
 
 def test_its_commands_are_those_of_the_package() -> None:
@@ -149,14 +158,14 @@ def test_it_builds_and_serves_with_a_read_only_root(simulated: Simulated) -> Non
     environment = {**simulated.environment, "NOUTPUT_HOST": "127.0.0.1", "NOUTPUT_PORT": "0"}
     command = [*as_user, *only("ENTRYPOINT").words, *only("CMD").words]
     process = subprocess.Popen(
-        command, cwd=state, env=environment, stdout=subprocess.PIPE, text=True
+        command, cwd=state, env=environment, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        lines = [process.stdout.readline() for _ in range(2)]
-        assert lines[0] == f"Admin token written to {state}/admin-token\n"
-        assert lines[1].startswith("Collecting at"), lines
-        environment["NOUTPUT_PORT"] = lines[1].strip().rsplit(":", 1)[1]
+        events = [json.loads(process.stderr.readline()) for _ in range(2)]
+        assert [each["event"] for each in events] == ["admin-token-written", "started"]
+        assert events[0]["fields"] == {"file": f"{state}/admin-token"}
+        environment["NOUTPUT_PORT"] = events[1]["fields"]["address"].rsplit(":", 1)[1]
         checked = only("HEALTHCHECK").text
         words = Instruction(1, "CMD", checked[checked.index("[") :]).words
         health = subprocess.run([*as_user, *words], cwd=state, env=environment, timeout=60,
@@ -165,6 +174,6 @@ def test_it_builds_and_serves_with_a_read_only_root(simulated: Simulated) -> Non
     finally:
         process.terminate()
         process.wait(60)
-        process.stdout.close()
+        process.stderr.close()
     written = {path.name for path in simulated.folder.rglob("*") if path.stat().st_uid == int(user)}
     assert written == {"noutput", "reports.db", "reports.db-mark", "admin-token"}

@@ -68,6 +68,13 @@ def test_a_state_folder_is_all_that_it_may_write_to() -> None:
         assert Path(set_here[name]).parent == Path(folder)
 
 
+def test_it_is_started_again_however_long_a_database_is_away() -> None:
+    """The usual limit gives up after five starts within ten seconds."""
+    assert SETTINGS["Restart"] == "always"
+    head = UNIT.read_text(encoding="utf-8").partition("[Service]")[0]
+    assert "\nStartLimitIntervalSec=0\n" in head  # in [Unit], where systemd reads it
+
+
 def calls_of(group: str) -> set[str]:
     """Return the system calls of a group, with those of the groups in it."""
     found: set[str] = set()

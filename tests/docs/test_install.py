@@ -81,14 +81,18 @@ def test_a_device_is_ready_with_every_python(version: str, tmp_path: Path) -> No
         device.follow(block)
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel, which is for every Python."""
+    return packages.build_python(tmp_path_factory.mktemp("dist"))[0]
+
+
 @pytest.mark.slow
-def test_the_wheel_works_with_the_newest_python(tmp_path: Path) -> None:
-    found = [(each, find_python(each)) for each in VERSIONS if each != HERE]
-    present = [(version, python) for version, python in found if python is not None]
-    if not present:
-        pytest.skip(f"no Python but {HERE} is on this machine")
-    version, python = present[-1]
-    wheel, _ = packages.build_python(tmp_path / "dist")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_wheel_works_with_every_python(version: str, wheel: Path, tmp_path: Path) -> None:
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"no Python {version} is on this machine")
     newcomer = Newcomer(tmp_path, python)
     step = Block(PAGE, 1, "sh", "")
     newcomer.type("python3 -m venv env", step)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import ClickException
 
 from noutput import Number, __version__
 from tests.collector.conftest import make_campaign
@@ -74,6 +75,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     (folder / "commute.json").write_text(campaign.to_json())
     with running(str(folder / "reports.db"), folder / "commute.json") as started:
         yield started
+
+
+def test_a_commonjs_file_imports_the_package(project: Path) -> None:
+    """`require` cannot: the module awaits while it is loaded."""
+    script = project / "script.cjs"
+    script.write_text('require("noutput");')
+    with pytest.raises(ClickException, match=r"ERR_REQUIRE_(ESM|ASYNC_MODULE)"):
+        packages.run("node", script.name, folder=project)
+    script.write_text(
+        'async function main() { console.log(typeof (await import("noutput")).Client); }\nmain();\n'
+    )
+    assert packages.run("node", script.name, folder=project) == "function\n"
 
 
 def test_node_uses_every_module_of_the_package(project: Path, server: Running) -> None:

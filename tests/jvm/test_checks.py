@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import zipfile
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from noutput import __version__
 from tests.jvm.conftest import CLIENT, Machine
+from tools import packages
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -38,6 +41,26 @@ def test_classes_are_those_of_java_8_and_need_no_others(machine: Machine) -> Non
             assert missing not in data, name
         if b"java/nio/file/" in data:
             assert name == "noutput/client/FileStorage.class"
+
+
+def test_maven_writes_the_same_manifest(machine: Machine) -> None:
+    pom = (CLIENT / "pom.xml").read_text(encoding="utf-8")
+    (entries,) = re.findall(r"<manifestEntries>(.+)</manifestEntries>", pom, re.DOTALL)
+    said = dict(re.findall(r"<([\w-]+)>(.+)</\1>", entries))
+    found = {key: value.replace("${project.version}", __version__) for key, value in said.items()}
+    with zipfile.ZipFile(machine.jar) as jar:
+        manifest = jar.read("META-INF/MANIFEST.MF").decode()
+    written = dict(line.split(": ", 1) for line in manifest.split("\r\n") if line)
+    added = {"Manifest-Version", "Created-By"}  # by every tool
+    assert found == {key: value for key, value in written.items() if key not in added}
+
+
+def test_the_jar_of_a_release_has_every_class(tmp_path: Path, machine: Machine) -> None:
+    jar = packages.build_jar(tmp_path / "dist")
+    assert jar.read_bytes() == machine.jar.read_bytes()
+    assert packages.differences(packages.names(jar), packages.expected_jar()) == []
+    assert jar.name == f"noutput-client-jvm-{__version__}.jar"
+    assert jar.with_suffix(".pom").read_bytes() == (CLIENT / "pom.xml").read_bytes()
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import click
 
 from noutput._numbers import bits
 from noutput._progress import shown_progress
+from noutput.cli.administered import as_json, show
 from noutput.cli.campaign_admin import (
     add_command,
     close_command,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from noutput.campaign import Campaign
     from noutput.campaign.campaign import Table
     from noutput.campaign.waves import NextWave
+    from noutput.collector.guarantees import Readers
     from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.result import Design
 
@@ -53,7 +55,8 @@ def command() -> None:
     help="Where to write the campaign [default: FILE with the suffix .json].",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a different campaign in that file.")
-def create(file: Path, output: Path | None, *, force: bool) -> None:
+@as_json
+def create(file: Path, output: Path | None, *, force: bool, as_json: bool) -> None:
     """Design the tables of a campaign, certify them, and write the campaign as JSON.
 
     FILE is a small TOML file with id, title, text, epsilon, opens and closes (instants such as
@@ -98,6 +101,9 @@ def create(file: Path, output: Path | None, *, force: bool) -> None:
             "give another --output, or --force."
         )
     target.write_text(document, encoding="utf-8")
+    if as_json:
+        show({**_described(campaign, target), "notes": draft.notes})
+        return
     _show(campaign, designs, target)
     for note in draft.notes:
         click.echo(f"Note: {note}", err=True)
@@ -107,6 +113,31 @@ def _adaptive(following: NextWave, *, public: bool) -> str:
     first = f"the range of numbers is found by the first {following.reports:,} reports"
     seen = "" if public else "; their counts are in the document, which everybody can read"
     return f"{first}, of {following.expected:,} people{seen}"
+
+
+def _described(campaign: Campaign, target: Path) -> dict[str, Any]:
+    """Return what `_show` says for programs; the document has the rest."""
+    from noutput.campaign.text import format_instant
+
+    found = _readers(campaign)
+    published = found and {"epsilon": found.epsilon, "delta": found.delta, "step": found.step}
+    return {
+        "file": str(target),
+        "id": campaign.id,
+        "fingerprint": campaign.fingerprint,
+        "opens": format_instant(campaign.opens),
+        "closes": format_instant(campaign.closes),
+        "epsilon": campaign.epsilon,
+        "epsilon_per_period": None if campaign.schedule is None else campaign.epsilon_per_period,
+        "published": published,
+        "questions": [
+            {"name": question.name, "objective": objective, "outputs": table.n_outputs,
+             "epsilon": table.epsilon, "privacy_loss": table.privacy_loss()}
+            for question, table, objective in zip(
+                campaign.questions, campaign.tables, campaign.objectives, strict=True
+            )
+        ],
+    }  # fmt: skip
 
 
 def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
@@ -144,15 +175,19 @@ def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
 def _published(campaign: Campaign) -> list[str]:
     """Say what a collector with the usual steps publishes about a person, where that is less."""
     from noutput.amplification.result import round_up
-    from noutput.collector.guarantees import planned
-    from noutput.collector.steps import Steps
 
-    step = Steps().least
-    found = planned(campaign.tables, step, all_questions=campaign.ask == "all")
+    found = _readers(campaign)
     if found is None:
         return []
     said = f"epsilon {round_up(found.epsilon)} except with probability {round_up(found.delta)}"
-    return [f"  published    {said}, in steps of {step} honest reports"]
+    return [f"  published    {said}, in steps of {found.step} honest reports"]
+
+
+def _readers(campaign: Campaign) -> Readers | None:
+    from noutput.collector.guarantees import planned
+    from noutput.collector.steps import Steps
+
+    return planned(campaign.tables, Steps().least, all_questions=campaign.ask == "all")
 
 
 def _quality(found: Design | AnswerDesign) -> str:

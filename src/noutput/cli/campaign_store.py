@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from noutput.cli import options
-from noutput.cli.administered import existing
+from noutput.cli.administered import as_json, existing, show
 from noutput.cli.targets import check_target
 
 if TYPE_CHECKING:
+    from noutput.collector.store.check import Checked
     from noutput.collector.store.interface import Store
 
 __all__ = ["backup_command", "check_command", "export_command", "import_command"]
@@ -26,7 +27,8 @@ _DAMAGED = 1
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
     help="File to write [default: ID.noutput].",
 )  # fmt: skip
-def export_command(campaign_id: str, database: str, output: Path | None) -> None:
+@as_json
+def export_command(campaign_id: str, database: str, output: Path | None, *, as_json: bool) -> None:
     """Write a campaign with its counts and the ids of its reports to a file."""
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import export_campaign
@@ -39,6 +41,9 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
         _note(store, "campaign.export", campaign_id)
     finally:
         store.close()
+    if as_json:
+        show({"campaign": campaign_id, "reports": count, "file": str(target), "checksum": checksum})
+        return
     click.echo(f"{campaign_id} with {count:,} reports is in {target}")
     click.echo(f"checksum {checksum}")
 
@@ -47,7 +52,8 @@ def export_command(campaign_id: str, database: str, output: Path | None) -> None
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @options.database
 @click.option("--checksum", help="Refuse a file without the checksum that `export` printed.")
-def import_command(file: Path, database: str, checksum: str | None) -> None:
+@as_json
+def import_command(file: Path, database: str, checksum: str | None, *, as_json: bool) -> None:
     """Import a campaign from a file that `export` wrote, into any kind of database.
 
     The ids of its reports are included: a report that is sent again is not counted twice. A file
@@ -69,13 +75,17 @@ def import_command(file: Path, database: str, checksum: str | None) -> None:
         total = sum(store.counts(row.key).values())
     finally:
         store.close()
-    click.echo(f"{row.id} with {total:,} reports is in the database")
+    if as_json:
+        show({"campaign": row.id, "reports": total})
+    else:
+        click.echo(f"{row.id} with {total:,} reports is in the database")
 
 
 @click.command(name="backup")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
-def backup_command(file: Path, database: str) -> None:
+@as_json
+def backup_command(file: Path, database: str, *, as_json: bool) -> None:
     """Copy a database, in use or not, to a new SQLite file that `noutput serve` can open."""
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import back_up, file_checksum
@@ -87,6 +97,9 @@ def backup_command(file: Path, database: str) -> None:
         _note(store, "database.backup")
     finally:
         store.close()
+    if as_json:
+        show({"file": str(file), "campaigns": count, "sha256": file_checksum(file)})
+        return
     click.echo(f"{count} campaign{'' if count == 1 else 's'} copied to {file}")
     click.echo(f"SHA-256 {file_checksum(file)}")
 
@@ -97,8 +110,9 @@ def backup_command(file: Path, database: str) -> None:
     "--accept", is_flag=True,
     help="Take what the database holds now as right, after its problems were printed.",
 )  # fmt: skip
+@as_json
 @click.pass_context
-def check_command(context: click.Context, database: str, *, accept: bool) -> None:
+def check_command(context: click.Context, database: str, *, accept: bool, as_json: bool) -> None:
     """Check whether a database, in use or not, still holds all that was committed to it.
 
     Counts, ids and documents are compared with checksums that every commit keeps, the number of
@@ -112,23 +126,34 @@ def check_command(context: click.Context, database: str, *, accept: bool) -> Non
     from noutput.collector.store.interface import COMMAND_LINE, Action
 
     store = open_store(existing(database))
-    wrong = 0
+    found: list[Checked] = []
     try:
         for checked in check_database(store):
-            where = "database" if checked.campaign is None else checked.campaign
-            for problem in checked.problems:
-                click.echo(f"{where}: {problem}")
-            if not checked.problems:
-                detail = "" if checked.campaign is None else f" with {checked.reports:,} reports"
-                click.echo(f"{where}{detail}: ok")
-            wrong += len(checked.problems)
+            found.append(checked)
+            if not as_json:
+                click.echo("\n".join(_said(checked)))
+        wrong = any(each.problems for each in found)
         if wrong and accept:
             store.accept(Action(format_instant(system_clock()), COMMAND_LINE, "database.accept"))
-            click.echo("Accepted: restart the collector.")
     finally:
         store.close()
+    if as_json:
+        told = [
+            {"campaign": each.campaign, "problems": each.problems,
+             "reports": None if each.campaign is None else each.reports}
+            for each in found
+        ]  # fmt: skip
+        show({"ok": not wrong, "accepted": wrong and accept, "checked": told})
+    elif wrong and accept:
+        click.echo("Accepted: restart the collector.")
     if wrong and not accept:
         context.exit(_DAMAGED)
+
+
+def _said(checked: Checked) -> list[str]:
+    where = "database" if checked.campaign is None else checked.campaign
+    detail = "" if checked.campaign is None else f" with {checked.reports:,} reports"
+    return [f"{where}: {problem}" for problem in checked.problems] or [f"{where}{detail}: ok"]
 
 
 def _note(store: Store, name: str, campaign: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -60,7 +61,8 @@ _option = partial(click.option, show_envvar=True)
 )  # fmt: skip
 @_option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Form of the log lines on the standard error.",
+    help="Form of the log lines on the standard error. With json, the address and failures of the "
+    "start are lines of the log, too.",
 )  # fmt: skip
 @_option("--new-admin-token", is_flag=True, help="Print another admin token.")
 @_option(
@@ -90,25 +92,27 @@ def command(
     The first start prints an admin token, once. Neither addresses nor user agents are logged.
     """
     from noutput.collector.http.limits import Limits
+    from noutput.collector.logs import json_failures
     from noutput.collector.server import Options, run
     from noutput.collector.steps import Steps
 
-    options = Options(
-        database=database,
-        host=host,
-        port=port,
-        campaigns=campaigns,
-        trusted_proxies=trusted_proxies,
-        archive=archive,
-        log_format=log_format,
-        new_admin_token=new_admin_token,
-        admin_token_file=admin_token_file,
-        limits=Limits(
-            requests_per_second=rate,
-            burst=burst,
-            client_reports_per_hour=client_reports,
-            aggregators=aggregators,
-        ),
-        steps=Steps(step, step_share),
-    )
-    run(options, click.echo)
+    with json_failures() if log_format == "json" else nullcontext():
+        options = Options(
+            database=database,
+            host=host,
+            port=port,
+            campaigns=campaigns,
+            trusted_proxies=trusted_proxies,
+            archive=archive,
+            log_format=log_format,
+            new_admin_token=new_admin_token,
+            admin_token_file=admin_token_file,
+            limits=Limits(
+                requests_per_second=rate,
+                burst=burst,
+                client_reports_per_hour=client_reports,
+                aggregators=aggregators,
+            ),
+            steps=Steps(step, step_share),
+        )
+        run(options, click.echo)

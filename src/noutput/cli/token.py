@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +17,18 @@ from noutput.cli.administered import (
 )
 from noutput.cli.targets import check_target
 
+if TYPE_CHECKING:
+    from noutput.collector.administration.interface import Answer
+
 __all__ = ["command"]
 
 _COLUMNS = ("id", "kind", "campaign", "label", "created", "expires", "last used")
+
+
+_LAST = (
+    "It is the last admin token for all campaigns: without another one, only those who have the "
+    "database administer a collector, until its next start makes one."
+)
 
 
 @click.group(name="token")
@@ -40,6 +50,8 @@ def create(
     collector: str | None, *, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a token, and print it, once: the database keeps a hash."""
+    if kind == "metrics" and campaign is not None:
+        raise click.UsageError("A metrics token is for all campaigns: leave --campaign out.")
     with open_administration(database, collector) as administration:
         made = administration.create_token(kind, campaign, label, expires)
     if as_json:
@@ -77,16 +89,25 @@ def revoke(
     from noutput.errors import InvalidArgumentError
 
     with open_administration(database, collector) as administration:
-        found = next((each for each in administration.tokens() if each["id"] == token_id), None)
+        known = administration.tokens()
+        found = next((each for each in known if each["id"] == token_id), None)
         if found is None:
             raise InvalidArgumentError("token", "be the id of a token", token_id)
         label = f" ({found['label']})" if found["label"] else ""
-        confirm(f"Revoke the {found['kind']} token {token_id}{label}?", agreed=yes)
+        last = [each["id"] for each in known if _administers_all(each)] == [token_id]
+        warning = f" {_LAST}" if last else ""
+        confirm(f"Revoke the {found['kind']} token {token_id}{label}?{warning}", agreed=yes)
         administration.revoke_token(token_id)
+        if last and yes:
+            click.echo(f"Warning: {_LAST}", err=True)
     if as_json:
         show({"revoked": found})
     else:
         click.echo(f"The {found['kind']} token {token_id}{label} is not valid any more")
+
+
+def _administers_all(token: Answer) -> bool:
+    return token["kind"] == "admin" and token["campaign"] is None
 
 
 @command.command(name="issue")

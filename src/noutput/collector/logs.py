@@ -6,16 +6,19 @@ import json
 import logging
 import re
 import sys
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
 from noutput import _checks
 from noutput.collector.repeats import Repeats
+from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from logging import LogRecord
 
-__all__ = ["LOG_FORMATS", "LogFormatter", "event", "start_logging"]
+__all__ = ["LOG_FORMATS", "LogFormatter", "event", "json_failures", "start_logging"]
 
 LOG_FORMATS: Final = ("text", "json")
 _SECRET = re.compile(r"(noutput_[0-9a-f]{12}_)[A-Za-z0-9_-]+", re.ASCII | re.IGNORECASE)
@@ -101,6 +104,24 @@ def start_logging(form: str = "text", stream: TextIO | None = None) -> None:
     handler.addFilter(Repeats())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("noutput").setLevel(logging.INFO)
+
+
+@contextmanager
+def json_failures() -> Iterator[None]:
+    """Log what keeps a collector from starting as JSON, in place of text for people.
+
+    The process ends with status 2 for what the caller can change, else with status 1.
+    """
+    try:
+        yield
+    except Exception as error:
+        start_logging("json")  # it may have failed before
+        known = isinstance(error, NoutputError)
+        message = str(error) if known else f"{type(error).__name__}: {error}"
+        logging.getLogger("noutput.collector").error(
+            "%s", message, exc_info=not known, extra=event("start-failed")
+        )
+        sys.exit(2 if known else 1)
 
 
 def _clean(text: str) -> str:

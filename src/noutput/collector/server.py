@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import logging
 import os
 import signal
 import socket
@@ -23,7 +24,7 @@ from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import creation, first_admin_token, new_token
 from noutput.collector.http.connections import affordable
 from noutput.collector.http.limits import Limits, check_network
-from noutput.collector.logs import LOG_FORMATS, start_logging
+from noutput.collector.logs import LOG_FORMATS, event, start_logging
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
 from noutput.collector.store.check import check_at_start
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "Running", "run", "running"]
 
+_log = logging.getLogger("noutput.collector")
 _BACKLOG = 2048
 _DRAIN_SECONDS = 5
 # The thread that commits needs its turn several times a commit; Python's 5 ms would be a
@@ -113,7 +115,8 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
     ----------
     options : Options
     say : callable
-        Gets the first admin token, which is shown nowhere else, and the address.
+        Gets the first admin token, which is shown nowhere else, and the address. Where the log is
+        JSON, the address is in the log, and a token alone is said.
     """
     _need_all()
     start_logging(options.log_format)
@@ -125,10 +128,10 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         check_at_start(store)
         token = _prepare(store, options)
         if token is not None:
-            _hand_over(token, options.admin_token_file, say)
+            _hand_over(token, options, say)
         server = _server(_app(store, options, archive), options)
         with _listen(options.host, options.port) as listener:
-            say(f"Collecting at {_address(options.host, listener)}")
+            _announce(_address(options.host, listener), options, say)
             gc.collect()
             gc.freeze()  # what is there now stays: no need to look at it again and again
             gc.set_threshold(*_COLLECT_AFTER)
@@ -281,15 +284,29 @@ def _prepare(store: Store, options: Options) -> str | None:
     return token
 
 
-def _hand_over(token: str, file: Path | None, say: Callable[[str], object]) -> None:
+def _hand_over(token: str, options: Options, say: Callable[[str], object]) -> None:
     """Show a new admin token, or keep it in a file of its owner: a log would keep it for many."""
+    file = options.admin_token_file
     if file is None:
         say(f"Admin token, shown only now: {token}")
         return
     file.unlink(missing_ok=True)  # an earlier one; whoever has it open does not see the new one
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
         opened.write(f"{token}\n")
-    say(f"Admin token written to {file}")
+    if options.log_format == "json":
+        _log.info(
+            "admin token written to %s", file, extra=event("admin-token-written", file=str(file))
+        )
+    else:
+        say(f"Admin token written to {file}")
+
+
+def _announce(address: str, options: Options, say: Callable[[str], object]) -> None:
+    """Tell where the collector listens, in the form that programs wait for or people read."""
+    if options.log_format == "json":
+        _log.info("collecting at %s", address, extra=event("started", address=address))
+    else:
+        say(f"Collecting at {address}")
 
 
 def _listen(host: str, port: int) -> socket.socket:

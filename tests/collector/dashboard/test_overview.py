@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from noutput.questions import Question
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import get, read
+from tests.collector.labeled import DAILY, scheduled_campaign
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service
 from tests.collector.test_published import CAMPAIGNS, fill
@@ -50,6 +51,17 @@ def test_a_headline_is_what_the_campaigns_page_says(service: Service) -> None:
     assert re.search(rf'class="number">{value}<', page)
     assert f"between <strong>{low}</strong> and <strong>{high}</strong>" in page
     assert 'aria-label="Average after each of 3 releases"' in answer.text
+
+
+def test_epsilon_is_per_period_where_there_are_rounds(service: Service) -> None:
+    often = replace(DAILY, answers=2)
+    scheduled = scheduled_campaign(name="daily", public=True, schedule=often)
+    for campaign in (CAMPAIGNS[0], scheduled):
+        service.create(campaign)
+    overview = get(service, "/").text
+    assert scheduled.epsilon_per_period == 2 * scheduled.epsilon
+    said = {f"ε = {CAMPAIGNS[0].epsilon:g}", f"ε = {scheduled.epsilon_per_period:g} per period"}
+    assert {*re.findall(r"<span>(ε = [^<]+)</span>", overview)} == said
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from noutput.campaign.text import format_instant, parse_instant
 from noutput.collector.administration.summaries import campaign_summary, log_page, token_info
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
-from noutput.collector.http.auth import creation, new_token
+from noutput.collector.http.auth import check_scope, creation, new_token
 from noutput.collector.issuing import issue_tokens
 from noutput.collector.store.directory import Directory
 from noutput.collector.store.interface import COMMAND_LINE, Action
@@ -101,6 +101,7 @@ class DatabaseAdministration:
         self, kind: str, campaign: str | None, label: str, expires: str | None
     ) -> Answer:
         """Make a token; return the `TokenCreated`."""
+        check_scope(kind, campaign)
         key = None if campaign is None else self._entry(campaign).key
         end = None if expires is None else parse_instant("expires", expires)
         token, row = new_token(kind, key, self._clock(), label=label, expires=end)

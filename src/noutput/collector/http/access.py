@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Request, Security
@@ -23,6 +24,8 @@ __all__ = [
 
 COOKIE: Final = "noutput_token"
 
+_CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="noutput"'}
+_OURS = re.compile(r"\s*Bearer +noutput_", re.ASCII | re.IGNORECASE)
 _bearer = HTTPBearer(auto_error=False, description="A token of this collector.")
 
 
@@ -37,6 +40,20 @@ def _services(request: Request) -> Services:
 Shared = Annotated[Services, Depends(_services)]
 
 
+async def _known(services: Services, header: str) -> TokenRow | None:
+    return await services.lanes.store.run(recognize, services.store, header, services.clock())
+
+
+def _refuse_unknown(header: str, token: TokenRow | None) -> None:
+    """Raise where a token of a collector is given and not valid, also where none is needed.
+
+    Other headers may be of a proxy in front of the collector.
+    """
+    if token is None and _OURS.match(header):
+        detail = "the token is not valid: it is unknown, was revoked or has expired"
+        raise ProblemError("token-required", detail, _CHALLENGE)
+
+
 async def _maybe_token(
     request: Request,
     services: Shared,
@@ -45,7 +62,9 @@ async def _maybe_token(
     header = request.headers.get("authorization")
     if header is None:
         return None
-    return await services.lanes.store.run(recognize, services.store, header, services.clock())
+    token = await _known(services, header)
+    _refuse_unknown(header, token)
+    return token
 
 
 MaybeToken = Annotated[TokenRow | None, Depends(_maybe_token)]
@@ -55,8 +74,7 @@ async def _maybe_reader(request: Request, services: Shared, token: MaybeToken) -
     cookie = request.cookies.get(COOKIE)
     if token is not None or cookie is None or "authorization" in request.headers:
         return token
-    header = f"Bearer {cookie}"
-    return await services.lanes.store.run(recognize, services.store, header, services.clock())
+    return await _known(services, f"Bearer {cookie}")
 
 
 # For routes that only read: the token may also be in the cookie of the dashboard, which a browser
@@ -67,19 +85,20 @@ MaybeReader = Annotated[TokenRow | None, Depends(_maybe_reader)]
 async def _scraper(
     request: Request,
     services: Shared,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    _: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
 ) -> TokenRow | None:
     header = request.headers.get("authorization")
     if header is None:
         return await _maybe_reader(request, services, None)
     try:
-        token = await _maybe_token(request, services, bearer)
+        token = await _known(services, header)
     except UnavailableError:
         token = services.scrapers.get(header, services.clock())
         if token is None:
             raise
     else:
         services.scrapers.note(header, token)
+        _refuse_unknown(header, token)
     return token
 
 
@@ -185,5 +204,5 @@ def _other_campaign() -> ProblemError:
 
 
 def _token_required() -> ProblemError:
-    headers = {"WWW-Authenticate": 'Bearer realm="noutput"'}
-    return ProblemError("token-required", "send a valid token: Authorization: Bearer ...", headers)
+    detail = "send a valid token: Authorization: Bearer ..."
+    return ProblemError("token-required", detail, _CHALLENGE)

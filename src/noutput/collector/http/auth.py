@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "KINDS", "SIGNED_IN", "RecentTokens", "browser_token", "creation", "first_admin_token",
-    "new_token", "recognize",
+    "KINDS", "SIGNED_IN", "RecentTokens", "browser_token", "check_scope", "creation",
+    "first_admin_token", "new_token", "recognize",
 ]  # fmt: skip
 
 KINDS: Final = ("admin", "read", "metrics")
@@ -79,8 +79,7 @@ def new_token(
     """
     _checks.choice("kind", kind, KINDS)
     check_text("label", label, 0, _LABEL_BYTES)
-    if kind == "metrics" and campaign is not None:
-        raise InvalidArgumentError("campaign", "be null for a metrics token", campaign)
+    check_scope(kind, None if campaign is None else "one campaign")
     if expires is not None and expires <= now:
         rule = f"be later than now ({format_instant(now)})"
         raise InvalidArgumentError("expires", rule, format_instant(expires))
@@ -89,6 +88,12 @@ def new_token(
     created, digest = format_instant(now), _digest(salt, secret)
     row = TokenRow(name, kind, campaign, label, salt, digest, created, end, None, parent)
     return f"noutput_{name}_{secret}", row
+
+
+def check_scope(kind: str, campaign: str | None) -> None:
+    """Raise where a token of a kind cannot be for one campaign, whose name the error shows."""
+    if kind == "metrics" and campaign is not None:
+        raise InvalidArgumentError("campaign", "be null for a metrics token", campaign)
 
 
 def first_admin_token(store: Store, now: datetime) -> str | None:

@@ -82,7 +82,7 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     responses={
         200: {"description": "The campaign document, or its page for a browser.", **CAMPAIGN_BODY},
         304: {"description": "It is the one that If-None-Match names."},
-        **refusals("unknown-campaign"),
+        **refusals("unknown-campaign", "token-required"),
     },
     response_class=Response,
     tags=["campaigns"],

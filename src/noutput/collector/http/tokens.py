@@ -13,7 +13,7 @@ from noutput.campaign.text import format_instant, parse_instant
 from noutput.collector.administration.summaries import token_info
 from noutput.collector.http.access import Admin, Id, Shared, check_admin
 from noutput.collector.http.admin import json_body
-from noutput.collector.http.auth import creation, new_token
+from noutput.collector.http.auth import check_scope, creation, new_token
 from noutput.collector.http.models import (
     TokenCreated,
     TokenList,
@@ -62,6 +62,7 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
     wanted = _parsed(await json_body(request, services, _LONGEST))
     key = await _key(services, admin, wanted.campaign)
     try:
+        check_scope(wanted.kind, wanted.campaign)
         expires = None if wanted.expires is None else parse_instant("expires", wanted.expires)
         if admin.expires is not None and (
             expires is None or format_instant(expires) > admin.expires
