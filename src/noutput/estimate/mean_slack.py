@@ -51,7 +51,6 @@ _LEVEL = 0.95
 SHORTER = 0.92  # than the interval of scores, or it is not worth it
 _CAMPAIGNS = 4  # that are simulated
 _CURVED = 1.8  # how much farther one forged report may move an end than to first order
-_REACHED = 0.75  # of what forged reports do to the mean of a part alone, many do to an end
 _LARGEST_POWER = 60  # beyond so many doublings nothing changes
 
 
@@ -67,7 +66,7 @@ class HeldMean:
         How far all reports together can move each of them to first order: the differences between
         what a report adds to it at most and at least, times the number of reports.
     reach : float
-        How far all reports together can move an end when many have moved it already.
+        How far all reports together could move the mean of a single part: the largest such number.
     fewest : int
         How many reports the smallest part has.
     reports : int
@@ -77,15 +76,16 @@ class HeldMean:
     -----
     What one report adds to an end depends on the reports: an end that is held by the few numbers
     beyond the narrow bounds gets loose when forgers send more of them. That takes about as many as
-    the standard error of a count, :math:`\sqrt n` of the n reports of a part. So k forged reports
-    are taken to move an end by 1.8 times what they do to first order, enough for one, and by a
-    part :math:`\min(1, (k - 1) / \sqrt n)` of the reach.
+    the standard error of a count, :math:`\sqrt n` of the n reports of a part. From then on forged
+    reports do to it what they would do to the mean of their own part, at most. So k of them are
+    taken to move an end by 1.8 times what they do to first order, which is enough for one, and from
+    there gradually, with the weight :math:`\min(1, (k - 1) / \sqrt n)`, by their part of the reach.
 
     Examples
     --------
     >>> held = HeldMean(4.0, 3.5, 9.0, (10.0, 30.0, 90.0), 500.0, 2_500, 10_000)
     >>> held.value, round(held.moved(1), 4), round(held.moved(100), 2)
-    (4.0, 0.001, 5.1)
+    (4.0, 0.001, 4.5)
     """
 
     clipped: float
@@ -107,9 +107,12 @@ class HeldMean:
         The value grows with each of the three numbers, so it is farthest where all of them are.
         """
         share = forged / self.reports
-        loose = self.reach * min(max(forged - 1, 0) / math.sqrt(self.fewest), 1.0)
+        loose = min(max(forged - 1, 0) / math.sqrt(self.fewest), 1.0)
         by = share * self.spans[0]
-        low, high = (share * (_CURVED * span + loose) for span in self.spans[1:])
+        low, high = (
+            share * ((1.0 - loose) * _CURVED * span + loose * max(self.reach, span))
+            for span in self.spans[1:]
+        )
         most = max(self.low + low, min(self.clipped + by, self.high + high))
         least = max(self.low - low, min(self.clipped - by, self.high - high))
         return max(most - self.value, self.value - least)
@@ -193,7 +196,7 @@ def held_mean(
         unit.from_unit(float(min(low, high))),
         unit.from_unit(float(max(low, high))),
         (spans[0], spans[1], spans[2]),
-        _REACHED * reach / 2.0 * unit.half_width * stack.reports,
+        reach / 2.0 * unit.half_width * stack.reports,
         min(layer.reports for layer in stack.layers),
         stack.reports,
     )
