@@ -221,10 +221,11 @@ def first_people(campaign: Campaign) -> int:
     --------
     >>> from datetime import UTC, datetime
     >>> from noutput.campaign import NextWave
-    >>> from noutput.mechanisms import CertifiedTable
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How long?", questions=(Number(0, 600, name="it"),),
-    ...     tables=(CertifiedTable(1.1, (-2.0, 2.0), ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
+    ...     tables=(m.plain,),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 4, 1, tzinfo=UTC),
     ...     next_wave=NextWave(2_000, 10_000),
     ... )
