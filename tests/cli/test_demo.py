@@ -109,3 +109,22 @@ def test_the_dashboard_is_served_until_a_signal(tmp_path: Path, end: signal.Sign
         assert process.wait(30) == 0
     assert "its database is gone" in rest
     assert not list(tmp_path.iterdir())
+
+
+def test_adaptive_demo_has_two_waves_and_names_their_ranges() -> None:
+    done = CliRunner().invoke(command, ["--people", "12000", "--adaptive", "--no-serve"])
+    assert done.exit_code == 0, done.output
+    text = done.output
+    assert "how many minutes it took (0 to 600)" in text
+    assert "Wave 1, minutes: 0 to 600 minutes. As declared." in text
+    (upper,) = re.findall(
+        r"^Wave 2, minutes: [\d.,]+ to ([\d.,]+) minutes\. \S", text, re.MULTILINE
+    )
+    assert 60.0 <= float(upper) <= 600.0
+    assert "12,000 reports were counted" in text
+    lines = {line[:20].strip(): line[20:] for line in text.splitlines()}
+    estimate, low, high = re.findall(r"[\d.,]+", lines["Mean"])[1:4]
+    assert 0.0 <= float(low) <= float(estimate) <= float(high) <= 600.0
+    (moved,) = re.findall(r"1% could move the mean by ([\d.,]+)", text) or ["0"]
+    assert float(moved) < 600.0
+    assert max(map(len, text.splitlines())) <= 100

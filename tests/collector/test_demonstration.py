@@ -4,20 +4,29 @@ import json
 import math
 import re
 import urllib.request
+from collections import deque
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
+from noutput.campaign import Campaign, NextWave, Number, YesNo, fetch_campaign
 from noutput.campaign.campaign import Table
 from noutput.campaign.text import parse_instant
 from noutput.cli.simulate import command as simulate
+from noutput.collector import simulation
+from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
 from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
+from noutput.collector.http.limits import Limits
 from noutput.collector.panel import PLAYED
-from noutput.collector.simulation import open_rounds, simulate_people
+from noutput.collector.server import Options, Running, running
+from noutput.collector.simulation import await_wave, open_rounds, send_reports, simulate_people
+from noutput.collector.steps import Steps
 from noutput.questions import Answers
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
@@ -123,3 +132,68 @@ def test_rounds_that_are_counted_now() -> None:
     assert list(open_rounds(campaign, OPENS + timedelta(days=14, hours=1))) == [13]
     assert list(open_rounds(campaign, OPENS + timedelta(days=16))) == []
     assert list(open_rounds(make_campaign(), OPENS)) == []
+
+
+def wave_collector(folder: Path, steps: Steps) -> AbstractContextManager[Running]:
+    """A collector of an adaptive campaign whose first wave is too small to find a range."""
+    campaign = make_campaign(
+        questions=(Number(0, 600, "min", name="minutes"), YesNo(name="late")), public=True,
+        tables=(window_table(2.0, 5, 7, 0.4).plain, answer_table(1.0, 2)),
+        next_wave=NextWave(300, 2_000),
+    )  # fmt: skip
+    file = folder / "campaign.json"
+    file.write_text(campaign.to_json(), encoding="utf-8")
+    limits = Limits(requests_per_second=0, client_reports_per_hour=0)
+    database = str(folder / "reports.db")
+    return running(Options(database, port=0, campaigns=(file,), limits=limits, steps=steps))
+
+
+def counted_waves(collector: Running) -> list[int]:
+    """Return how many reports every wave has."""
+    row = collector.store.campaign("commute")
+    assert row is not None
+    layout = CellLayout(Campaign.from_json(row.document))
+    totals = [tally.total for tally in layout.tallies(collector.store.counts(row.key))]
+    return [sum(totals[place : place + 2]) for place in range(0, len(totals), 2)]
+
+
+def test_simulated_people_wait_for_the_second_wave(tmp_path: Path) -> None:
+    with wave_collector(tmp_path, Steps(10, 0.0)) as collector:
+        address = f"{collector.url}/campaigns/commute"
+        done = CliRunner().invoke(simulate, [address, "--people", "2000", "--batch", "100"])
+        first, second = counted_waves(collector)
+    assert done.exit_code == 0, done.output
+    assert first + second == 2_000
+    assert first >= 300
+    assert second > 0
+    assert "300 people have answered the first wave. The second wave begins once 300" in done.output
+    assert f"with {first} people in the first wave." in done.output
+    assert "2,000 reports were counted in " in done.output
+    assert "Wave 2, minutes: 0 to 600 min. " in done.output
+
+
+def test_simulated_people_do_not_wait_for_ever(tmp_path: Path) -> None:
+    """Steps are so large that nothing is published."""
+    with wave_collector(tmp_path, Steps(10_000, 0.0)) as collector:
+        address = f"{collector.url}/campaigns/commute"
+        done = CliRunner().invoke(simulate, [address, "--people", "500", "--wait", "0.6"])
+        assert counted_waves(collector) == [500]
+    assert done.exit_code == 0, done.output
+    assert "It has not begun after " in done.output
+    assert "500 reports were counted in " in done.output
+
+
+def test_more_people_come_while_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """300 reports are wanted, and one question's last ones are short of a step."""
+    monkeypatch.setattr(simulation, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(simulation, "_LOOKS", 1)
+    with wave_collector(tmp_path, Steps(160, 0.0)) as collector:
+        address = f"{collector.url}/campaigns/commute"
+        campaign = fetch_campaign(address)
+        everybody = simulate_people(campaign, 2_000, "uniform", rng)
+        deque(send_reports(address, campaign, everybody.part(0, 300)), 0)
+        found = await_wave(address, campaign, everybody, 300, 60.0, lambda _: None)
+    assert len(found.newest.waves) == 2
+    assert found.accepted == found.people - 300 > 0

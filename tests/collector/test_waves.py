@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from noutput import frames
-from noutput.campaign import Admission, Campaign, NextWave, Report, draw_report
+from noutput.campaign import Admission, AnswerTable, Campaign, NextWave, Report, draw_report
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
 from noutput.collector.issuing import issue_tokens
+from noutput.collector.pooled import Part, estimated
 from noutput.collector.services import Services
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
@@ -26,7 +27,9 @@ from noutput.collector.store.archive import back_up, export_campaign, import_cam
 from noutput.collector.store.interface import Store
 from noutput.interval import Interval
 from noutput.planner import successors
+from noutput.planner.adaptive import range_choices
 from noutput.questions import Number, YesNo
+from noutput.tally import Tally
 from tests.campaign.examples import answer_table, next_wave
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Service, problem, start_service
@@ -226,6 +229,42 @@ def test_estimates_name_the_waves(service: Service) -> None:
     waves = [each["reports"] for wave in found["waves"] for each in wave["questions"]]
     assert sum(waves) == found["reports"]
     assert found["questions"][0]["reports"] == waves[0] + waves[2]
+
+
+def test_answers_of_two_tables_are_estimated_together(service: Service) -> None:
+    """No rule changes the table of answers, but a chain may have two, of the same epsilon."""
+    first = adaptive()
+    service.create(first)
+    send(service, first, 60)
+    row = service.store.campaign("commute")
+    assert row is not None
+    table, (low, high) = first.tables[0], first.tables[1].weights
+    rows = tuple((each[0] // 2, each[0] - each[0] // 2, each[1]) for each in (low, high))
+    second = first.successor(
+        (table, AnswerTable(1.0, rows)), ((0.0, 600.0), None),
+        tuple((tally.counts,) for tally in CellLayout(first).tallies(counted(service))), ("", ""),
+    )  # fmt: skip
+    values = (first.fingerprint, second.fingerprint, second.to_json())
+    assert service.store.succeed(row.key, *values)
+    service.app.services.directory.find("commute")
+    send(service, second, 60)
+    found = service.call("GET", "/campaigns/commute/estimates").json()
+    late = found["questions"][1]
+    assert late["reports"] == sum(wave["questions"][1]["reports"] for wave in found["waves"]) > 40
+    low, high = late["yes"]["interval"]
+    assert 0.0 <= low < high <= 1.0
+    page = service.call("GET", "/campaigns/commute?question=late", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+
+
+def test_the_bounds_that_could_be_chosen_are_counted_once() -> None:
+    m = window_table(2.0, 5, 7, 0.4)
+    tally = Tally(m.fingerprint, (9,) * 5)
+    parts = [Part(m, tally, (0.0, 600.0)), Part(m, tally, (0.0, 120.0))]
+    evidence, none = estimated(parts)
+    assert none is None
+    assert evidence.choices == range_choices(Interval(0, 600)) == 1_830
+    assert estimated(parts[:1]) == (m, tally)
 
 
 @pytest.mark.usefixtures("rule")

@@ -46,23 +46,34 @@ _MOST_ROUNDS = 40  # whose truth is printed
     help="With segments: how far answers of people with the first and the last label of the first "
     "segment are apart.",
 )  # fmt: skip
+@click.option(
+    "--wait", type=click.FloatRange(0.0), default=120.0, show_default=True,
+    help="With waves: how many seconds to wait for the second one at most.",
+)  # fmt: skip
 def command(
-    url: str, people: int, distribution: str, seed: int, batch: int, change: float, spread: float
+    url: str,
+    people: int,
+    distribution: str,
+    seed: int,
+    batch: int,
+    change: float,
+    spread: float,
+    wait: float,
 ) -> None:
     """Let simulated people answer the campaign at URL, to try a collector.
 
     Their answers come from a seed, their reports from secure randomness. All come from this
     machine: name it with `noutput serve --aggregator` for more than 1,000 reports per hour. Where
-    the campaign is adaptive, people answer its newest wave. Where it has rounds, as many people
-    answer in each that is counted now: the present one, and those before it within their grace
-    time. Where it has segments, nine of ten people tell a label of each.
+    the campaign is adaptive, only as many people answer its first wave as the second one needs; the
+    others wait until it is there, and answer it. Where it has rounds, as many people answer in each
+    that is counted now: the present one, and those before it within their grace time. Where it has
+    segments, nine of ten people tell a label of each.
     """
     import numpy as np
 
-    from noutput._progress import shown_progress
     from noutput.campaign import fetch_campaign
     from noutput.collector.clock import system_clock
-    from noutput.collector.simulation import open_rounds, send_reports, simulate_people
+    from noutput.collector.simulation import first_people, open_rounds, simulate_people
 
     campaign = fetch_campaign(url)
     if campaign.admission.needs_token:
@@ -74,14 +85,12 @@ def command(
         campaign, people, distribution, np.random.default_rng(seed), rounds,
         change=change, spread=spread,
     )  # fmt: skip
-    expected = people * (len(campaign.questions) if campaign.ask == "all" else 1)
     start = time.perf_counter()
-    accepted = sent = 0
-    with shown_progress("sending") as progress:
-        for receipt in send_reports(url, campaign, everybody, batch):
-            accepted += receipt.accepted
-            sent += receipt.accepted + receipt.repeated
-            progress(sent / expected)
+    first = first_people(campaign)
+    if 0 < first < people:
+        accepted = _send_in_waves(url, campaign, everybody, first, batch, wait)
+    else:
+        accepted = _send(url, campaign, everybody, batch)
     seconds = time.perf_counter() - start
     click.echo(f"{accepted:,} reports were counted in {seconds:.1f} s.")
     if campaign.next_wave is not None:
@@ -91,6 +100,44 @@ def command(
             click.echo(line)
     for line in _truth(campaign, everybody):
         click.echo(line)
+
+
+def _send(url: str, campaign: Campaign, everybody: Population, batch: int) -> int:
+    """Send the reports of people, and return how many were counted."""
+    from noutput._progress import shown_progress
+    from noutput.collector.simulation import send_reports
+
+    expected = len(everybody) * (len(campaign.questions) if campaign.ask == "all" else 1)
+    accepted = sent = 0
+    with shown_progress("sending") as progress:
+        for receipt in send_reports(url, campaign, everybody, batch):
+            accepted += receipt.accepted
+            sent += receipt.accepted + receipt.repeated
+            progress(sent / expected)
+    return accepted
+
+
+def _send_in_waves(
+    url: str, campaign: Campaign, everybody: Population, first: int, batch: int, seconds: float
+) -> int:
+    """Let as many people answer the first wave as the second needs, and the others wait for it."""
+    from noutput._progress import shown_progress
+    from noutput.cli.waves import wave_lines
+    from noutput.collector.simulation import await_wave
+
+    accepted = _send(url, campaign, everybody.part(0, first), batch)
+    *_, due = wave_lines(campaign)
+    click.echo(f"{first:,} people have answered the first wave. {due}")
+    start = time.perf_counter()
+    with shown_progress("waiting for the second wave") as progress:
+        found = await_wave(url, campaign, everybody, first, seconds, progress)
+    waited = f"{time.perf_counter() - start:.1f} s"
+    if len(found.newest.waves) == 1:
+        click.echo(f"It has not begun after {waited}: all others answer the first wave.")
+    else:
+        click.echo(f"It began after {waited}, with {found.people:,} people in the first wave.")
+    rest = everybody.part(found.people, len(everybody))
+    return accepted + found.accepted + (_send(url, found.newest, rest, batch) if len(rest) else 0)
 
 
 def _truth(campaign: Campaign, everybody: Population) -> Iterator[str]:

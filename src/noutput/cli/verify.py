@@ -21,13 +21,19 @@ __all__ = ["command"]
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--reports", type=int, help="Say what published counts of so many reports reveal.")
 @published.delta
-def command(file: Path, reports: int | None, delta: float) -> None:
+@click.option(
+    "--collector", metavar="URL",
+    help="Compare a campaign with what the collector at this address publishes.",
+)  # fmt: skip
+def command(file: Path, reports: int | None, delta: float, collector: str | None) -> None:
     """Check in exact arithmetic that tables are as private as they claim.
 
     FILE is a table or a design, for numbers or for answers, or a campaign. For a design, the proof
     of its lower bound is checked as well; for an adaptive campaign, the second wave is computed
-    again from the published counts in the document. Exits with status 1 if a table is not private,
-    and names the output and the rows that show it, or if the rule gives another wave.
+    again from the counts in the document, with its bounds, tables and reasons. With --collector,
+    the collector must show the same document, and have published at least these counts. Exits with
+    status 1 if a table is not private, and names the output and the rows that show it, if the rule
+    gives other waves, or if the collector shows something else.
     """
     from noutput.cli.tables import read_table
     from noutput.cli.waves import verify_campaign
@@ -37,8 +43,10 @@ def command(file: Path, reports: int | None, delta: float) -> None:
     try:
         text = file.read_bytes()
         if b'"noutput-campaign"' in text:
-            verify_campaign(file, text)
+            verify_campaign(file, text, collector)
             return
+        if collector is not None:
+            raise click.UsageError("--collector is for campaigns: the file has none")
         mechanism, design = read_table(file)
     except PrivacyError as error:
         click.echo(

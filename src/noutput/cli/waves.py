@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["differences", "verify_campaign", "wave_lines"]
 
 
-def verify_campaign(file: Path, text: bytes) -> None:
-    """Certify all tables of a campaign, and recompute its second wave from what it was made of."""
+def verify_campaign(file: Path, text: bytes, collector: str | None = None) -> None:
+    """Certify all tables of a campaign, and recompute its second wave from what it was made of.
+
+    With the address of a collector, the document is compared with what is published there.
+    """
     from noutput.campaign import Campaign
+    from noutput.cli.collected import compare_with_collector
 
     campaign = Campaign.from_json(text)
     tables = len({table for wave in campaign.waves for table in wave.tables})
@@ -34,27 +38,34 @@ def verify_campaign(file: Path, text: bytes) -> None:
     )
     for heading, line in strata_lines(campaign):
         click.echo(f"{heading.capitalize():<12}{line}")
-    if campaign.next_wave is None:
-        return
+    if campaign.next_wave is not None:
+        _verify_waves(campaign)
+    if collector is not None:
+        compare_with_collector(campaign, collector)
+
+
+def _verify_waves(campaign: Campaign) -> None:
+    """Show the waves of an adaptive campaign, and end with status 1 where the rule gives others."""
     click.echo(f"Root        {campaign.root}")
     for line in wave_lines(campaign):
         click.echo(line)
-    if len(campaign.waves) == 1:
+    if len(campaign.waves) == 1 or campaign.next_wave is None:
         return
     found = differences(campaign)
     if found:
         wrong = "; ".join(found)
-        click.echo(f"NOT BY THE RULE {campaign.next_wave.rule!r}: {wrong}.", err=True)
+        click.echo(f"NOT BY THE RULE {campaign.next_wave.rule!r}: {wrong}", err=True)
         sys.exit(1)
     reports = sum(sum(parts[0]) for parts in campaign.waves[1].inputs)
     click.echo(
         f"The second wave is what the rule {campaign.next_wave.rule!r} gives for the "
-        f"{reports:,} published reports in the document."
+        f"{reports:,} reports of which the document has the counts."
     )
 
 
 def wave_lines(campaign: Campaign) -> Iterator[str]:
     """Return a line per wave and number: its bounds, and why they are so."""
+    from noutput.campaign.text import format_instant
     from noutput.questions import Number
 
     for place, wave in enumerate(campaign.waves):
@@ -65,14 +76,18 @@ def wave_lines(campaign: Campaign) -> Iterator[str]:
             yield f"Wave {place + 1}, {asked.name}: {_range(asked)}. {reason}"
     following = campaign.next_wave
     if following is not None and len(campaign.waves) == 1:
-        yield f"The second wave begins once {following.reports:,} reports are published."
+        until = "" if following.until is None else f", or at {format_instant(following.until)}"
+        yield f"The second wave begins once {following.reports:,} reports are published{until}."
 
 
 def differences(campaign: Campaign) -> list[str]:
-    """Return how the second wave of a campaign differs from what its rule says; none is right."""
-    from noutput.planner.successors import check_successor
+    """Return how the waves of a campaign differ from what its rule says; none is right."""
+    from noutput.planner.successors import RULE_WAVES, check_successor
     from noutput.questions import Number
 
+    following, waves = campaign.next_wave, len(campaign.waves)
+    if following is not None and waves > RULE_WAVES[following.rule]:
+        return [f"it gives {RULE_WAVES[following.rule]} waves, and the document has {waves}"]
     wanted, found = check_successor(campaign), campaign.waves[1]
     result = []
     for place, question in enumerate(campaign.questions):
@@ -82,6 +97,11 @@ def differences(campaign: Campaign) -> list[str]:
             result.append(f"{question.name}: {text}")
         if wanted.tables[place] != found.tables[place]:
             result.append(f"{question.name}: the rule gives another table")
+        why, told = wanted.reasons[place], found.reasons[place]
+        if why != told:
+            given = f"the reason {why!r}" if why else "no reason"
+            text = f"the rule gives {given}, and the document has {told!r}"
+            result.append(f"{question.name}: {text}")
     return result
 
 

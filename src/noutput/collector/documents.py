@@ -117,12 +117,14 @@ def waves_document(
         for block in wave.blocks:
             asked, place = campaign.asked[block.question], block.question
             bounds = (asked.lower, asked.upper) if isinstance(asked, Number) else (None, None)
+            tally = next(tallies)
             questions.append(
                 {
                     "name": asked.name,
                     "lower": bounds[0],
                     "upper": bounds[1],
-                    "reports": next(tallies).total,
+                    "reports": tally.total,
+                    "counts": list(tally.counts),
                     "reason": campaign.reasons[place] if campaign.reasons else "",
                 }
             )

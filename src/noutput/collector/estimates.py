@@ -33,8 +33,7 @@ from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
-from noutput.mechanisms.answers import AnswerMechanism
-from noutput.questions import Number, Question
+from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release, Store
+    from noutput.estimate.evidence import Evidence
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -319,9 +320,8 @@ def _known(
             check_question(question, part.mechanism)
     except DocumentError as error:  # of a campaign that would be refused now
         return {}, f"{error.name} must {error.rule}", note
-    first = parts[0]
-    if isinstance(first.mechanism, AnswerMechanism):
-        known = _answer_summaries(first.mechanism, first.tally, question)
+    if isinstance(question, Answers):
+        known = _answer_summaries(*estimated(parts), question)
     else:
         shown = partial(summaries, *estimated(parts), question, LEVELS, bins=bins)
         try:
@@ -338,7 +338,7 @@ def _known(
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
 def _answer_summaries(
-    mechanism: AnswerMechanism, tally: Tally, question: Question
+    mechanism: AnswerMechanism | Evidence, tally: Tally | None, question: Question
 ) -> Mapping[float, Summary | AnswerSummary]:
     return summaries(mechanism, tally, question, LEVELS)
 

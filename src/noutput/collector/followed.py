@@ -19,7 +19,6 @@ from noutput.estimate.answers import AnswerEstimate, estimate_answers
 from noutput.estimate.mean import estimate_mean
 from noutput.estimate.summary import Figure
 from noutput.interval import Interval
-from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     ('0.019', '0.019', '0.019')
     """
     mechanism, tally = estimated(parts)
-    if isinstance(mechanism, AnswerMechanism):
+    if isinstance(question, Answers):
         found = estimate_answers(mechanism, tally, question)
         if found.mean is None:
             half = widest(found, level)

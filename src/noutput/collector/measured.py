@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noutput.collector.pooled import Part
+    from noutput.estimate.evidence import Evidence
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
@@ -181,7 +182,7 @@ def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str
     if sum(part.tally.total for part in parts) < FEWEST:
         return {}
     mechanism, tally = estimated(parts)
-    if isinstance(mechanism, AnswerMechanism):
+    if isinstance(question, Answers):
         return _answers(mechanism, tally, question, level)
     if not isinstance(question, Number):  # pragma: no cover (campaigns pair tables and questions)
         raise TypeError(question.kind)
@@ -193,7 +194,7 @@ def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str
 
 
 def _answers(
-    mechanism: AnswerMechanism, tally: Tally, question: Question, level: float
+    mechanism: AnswerMechanism | Evidence, tally: Tally | None, question: Answers, level: float
 ) -> dict[str, Measured]:
     found = estimate_answers(mechanism, tally, question)
     result: dict[str, Measured] = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from noutput.estimate.evidence import Evidence
+from noutput.interval import Interval
+from noutput.planner.adaptive import range_choices
 from noutput.questions import Number
 
 if TYPE_CHECKING:
@@ -17,9 +19,7 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
-__all__ = ["CHOICES", "Part", "estimated", "pooled"]
-
-CHOICES: Final = 5_152  # two ends out of 102, which the rule chooses from, or those declared
+__all__ = ["Part", "estimated", "pooled"]
 
 Mechanism: TypeAlias = "TableMechanism | AnswerMechanism"
 
@@ -66,9 +66,13 @@ def pooled(
 
 
 def estimated(parts: Sequence[Part]) -> tuple[Any, Any]:
-    """Return what estimators take first: a mechanism and a tally, or the evidence of all parts."""
+    """Return what estimators take first: a mechanism and a tally, or the evidence of all parts.
+
+    The bounds of the first part are those declared, which the others' were chosen within.
+    """
     first, *others = parts
     if not others:
         return first.mechanism, first.tally
-    given = [(part.mechanism, part.tally, part.bounds) for part in parts if part.bounds]
-    return Evidence(given, choices=CHOICES), None
+    given = [(part.mechanism, part.tally, part.bounds) for part in parts]
+    choices = 1 if first.bounds is None else range_choices(Interval(*first.bounds))
+    return Evidence(given, choices=choices), None

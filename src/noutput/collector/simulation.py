@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
 
     from noutput.campaign.segments import Segments
 
-__all__ = ["DISTRIBUTIONS", "Population", "open_rounds", "send_reports", "simulate_people"]
+__all__ = ["DISTRIBUTIONS", "Arrival", "Population", "await_wave", "first_people", "open_rounds",
+           "send_reports", "simulate_people"]  # fmt: skip
 
 Array: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 _SENDERS = 4
 _SILENT = 0.1  # of the people do not tell a label
+_LOOK_SECONDS = 0.5  # between two looks for the next wave
+_LOOKS = 6  # before more people answer the first wave
+_MORE = 0.05  # so many, as a part of those who answered it already
 
 # Shares of the way from the lower to the upper bound, before they are clipped to [0, 1].
 DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Array]] = {
@@ -193,7 +198,7 @@ def send_reports(
     DeliveryError
         If a batch was not acknowledged after all attempts.
     """
-    each = 1 if campaign.ask == "one" else len(campaign.questions)
+    each = _reports_each(campaign)
     size = min(_checks.whole("batch", batch, 1, MAX_BATCH), MAX_BATCH // each)
 
     newest = [campaign]
@@ -207,3 +212,94 @@ def send_reports(
 
     with ThreadPoolExecutor(_SENDERS) as pool:
         yield from pool.map(send, range(0, len(people), size))
+
+
+def first_people(campaign: Campaign) -> int:
+    """Return how many people the second wave of an adaptive campaign waits for; 0 if for nobody.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from noutput.campaign import NextWave
+    >>> import noutput as no
+    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> campaign = Campaign(
+    ...     id="commute", title="Commute", text="How long?", questions=(Number(0, 600, name="it"),),
+    ...     tables=(m.plain,),
+    ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 4, 1, tzinfo=UTC),
+    ...     next_wave=NextWave(2_000, 10_000),
+    ... )
+    >>> first_people(campaign)
+    2000
+    """
+    following = campaign.next_wave
+    if following is None or len(campaign.waves) > 1:
+        return 0
+    return -(-following.reports // _reports_each(campaign))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What happened while people waited for the next wave.
+
+    Parameters
+    ----------
+    newest : Campaign
+        The campaign with its second wave, or without where the time was over first.
+    people : int
+        How many have answered the first wave by then.
+    accepted : int
+        How many reports of those who came while others waited were counted.
+    """
+
+    newest: Campaign
+    people: int
+    accepted: int
+
+
+def await_wave(
+    url: str,
+    campaign: Campaign,
+    people: Population,
+    sent: int,
+    seconds: float,
+    progress: Callable[[float], None],
+) -> Arrival:
+    """Wait until the second wave of a campaign is there, while few more people answer the first.
+
+    Reports are published in steps, so that more may be needed than the document says: one in
+    twenty more people answer the first wave every few seconds.
+
+    Parameters
+    ----------
+    url : str
+    campaign : Campaign
+        Its first wave.
+    people : Population
+        All people, of whom the first `sent` have answered.
+    sent : int
+    seconds : float
+        How long to wait at most.
+    progress : callable
+        Gets the share of the time that has passed.
+    """
+    start, looks, accepted = time.monotonic(), 0, 0
+    more = max(int(_MORE * sent), 1)
+    while True:
+        newest = fetch_campaign(url, root=campaign.root)
+        passed = time.monotonic() - start
+        if len(newest.waves) > 1 or passed >= seconds:
+            return Arrival(newest, sent, accepted)
+        progress(passed / seconds)
+        looks += 1
+        if looks % _LOOKS == 0 and sent < len(people):
+            last = min(sent + more, len(people))
+            part = people.part(sent, last)
+            accepted += sum(each.accepted for each in send_reports(url, campaign, part))
+            sent = last
+        time.sleep(_LOOK_SECONDS)
+
+
+def _reports_each(campaign: Campaign) -> int:
+    """Return how many reports a person sends."""
+    return 1 if campaign.ask == "one" else len(campaign.questions)

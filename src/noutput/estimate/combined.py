@@ -14,7 +14,9 @@ with wider bounds alone, of which nobody knows more than their few reports say. 
 (`noutput.estimate.slack`) has the means of all populations that fit the reports of all parts: it is
 short on the side on which nothing can lie beyond, and as long as it must be on the other. Its
 value is the clipped mean, moved into the slack interval of 80%: what was clipped
-counts as far as the reports demand it. The guaranteed interval is that of
+counts as far as the reports demand it. The threshold of that interval does not depend on the
+support of the fit (`noutput.estimate.slack.path.steady_ends`): else one report more could make the
+value jump. The guaranteed interval is that of
 `noutput.estimate.slack.guaranteed`.
 
 Which of both is taken depends on the tables, the bounds and the numbers of reports alone: the one
@@ -43,7 +45,7 @@ from noutput.estimate.mean_scores import (
     limited_scores,
     scores_for,
 )  # fmt: skip
-from noutput.estimate.mean_slack import SHORTER, SlackMean, end_scores
+from noutput.estimate.mean_slack import SHORTER, SlackMean, end_scores, held_mean
 from noutput.estimate.resample import redraw_parts
 from noutput.estimate.slack.guaranteed import Guaranteed
 from noutput.estimate.slack.intervals import Slack, Statistics
@@ -130,16 +132,22 @@ def _by_fit(stack: StackedChannel, shares: Array, bounds: Interval) -> MeanEstim
     reports = float(stack.reports)
     ends = (Guaranteed if few else Slack)(stack, shares, reports, _LEVEL)
     certain = Guaranteed(stack, shares, reports, _LEVEL)
-    clipped, first = clipped_scores(stack), lead(stack)
-    spans = [float(np.ptp(clipped))]
+    clipped, whole = clipped_scores(stack), lead(stack).is_whole
+    name, spans, held = "slack" if whole else "combined", [float(np.ptp(clipped))], None
     if isinstance(ends, Slack):
-        spans += [float(np.ptp(each)) for each in end_scores(ends)]
-    slack = SlackMean(bounds, ends, clipped, certain, "slack" if first.is_whole else "combined")
+        if whole:
+            spans += [float(np.ptp(each)) for each in end_scores(ends)]
+        else:
+            held = held_mean(ends, stack, shares, _NEAR, bounds)
+    slack = SlackMean(bounds, ends, clipped, certain, name, held)
     low, high = slack.interval(_LEVEL)
     value = (low + high) / 2.0
-    if not first.is_whole:
+    if held is not None:
+        value = min(max(held.value, low), high)
+    elif not whole:
         near = slack.interval(_NEAR)
         value = min(max(bounds.from_unit(float(shares @ clipped)), near[0]), near[1])
+        spans = [2.0 * reports]  # nobody knows how far one of few reports moves a guaranteed end
     error = (high - low) / 2.0 / half_width(1.0, 0.0, _LEVEL)
     return MeanEstimate(
         value,

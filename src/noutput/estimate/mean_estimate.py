@@ -191,10 +191,13 @@ class MeanEstimate:
         each moves the mean of n reports by at most the range divided by n:
         :math:`(a_N - a_1) k / n` for k of them and outputs from :math:`a_1` to :math:`a_N`, in
         units of half the bounds' width. That is :math:`2 a_N k / n` for a symmetric table.
-        Where `method` is "slack" or "combined" the range is that of what a report adds to the
-        middle of the interval, or to the value or an end where that is more, to first order: good
-        for a few percent of forged reports. Such a value stays within the bounds, and so does
-        what moves it.
+        Where `method` is "slack" the range is that of what a report adds to the middle of the
+        interval, or to an end where that is more. Where it is "combined" the value is a mean of
+        clipped numbers that two ends hold: see `noutput.estimate.mean_slack.HeldMean`. Many reports
+        may move it farther than their number times what one can do, because an end that was far
+        away has reached it. Both are no proofs: that of "slack" is to first order, and that of
+        "combined" was compared with the worst outputs in random campaigns, up to a percent of
+        forged reports. Such a value stays within the bounds, and so does what moves it.
 
         Examples
         --------
@@ -205,6 +208,8 @@ class MeanEstimate:
         moved = self.report_range * (count / self.n_reports)
         if self.slack is None or self.bounds is None:
             return moved
+        if self.slack.held is not None:
+            moved = self.slack.held.moved(count)
         return min(moved, 2.0 * self.bounds.half_width)
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign, Table
     from noutput.campaign.waves import Bounds, Inputs
 
-__all__ = ["check_successor", "next_campaign"]
+__all__ = ["RULE_WAVES", "check_successor", "next_campaign"]
+
+RULE_WAVES = {"range 1": 2}  # how many waves a rule makes, the first included
 
 
 def next_campaign(campaign: Campaign, counts: Sequence[Sequence[int]]) -> Campaign:

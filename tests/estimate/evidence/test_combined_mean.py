@@ -168,6 +168,25 @@ def test_the_other_statistics_of_evidence_have_intervals_that_cover() -> None:
     assert isinstance(both.channel, StackedChannel)
 
 
+def test_the_variance_is_that_of_clipped_numbers() -> None:
+    """A smooth histogram puts a few people far beyond narrow bounds, who would make most of it."""
+    m, rng = no.design(1.0).mechanism, np.random.default_rng(6)
+    clipped, smooth = [], []
+    for _ in range(4):
+        both = two_waves(m, values("beta", 20_000, rng), 12.0, rng)
+        found = no.estimate_variance(both)
+        low, high = found.interval()
+        assert low <= 4.0 <= high
+        clipped.append(found.value)
+        smooth.append(found.distribution.variance)
+    assert np.abs(np.subtract(clipped, 4.0)).mean() < 0.5 * np.abs(np.subtract(smooth, 4.0)).mean()
+    shown = no.summarize(both, None, no.Number(0, 100))
+    assert shown.variance.low <= shown.variance.value < 0.9 * shown.distribution.variance
+    single = two_waves(m, values("beta", 20_000, rng), 100.0, rng)
+    usual = no.estimate_variance(single)
+    assert usual.value == usual.distribution.variance
+
+
 def adaptive(shape: str, size: int, rng: np.random.Generator) -> no.Evidence:
     """Return two waves, the second with bounds that the first one chose."""
     m, people = no.design(1.0, 16).mechanism, values(shape, size, rng)
@@ -195,6 +214,32 @@ def test_bounds_that_the_first_wave_chose_leave_intervals_right() -> None:
     usual, certain = coverage("beta", 5_000, 3)
     assert usual == 1.0
     assert certain == 1.0
+
+
+def test_intervals_cover_given_that_the_range_was_narrowed() -> None:
+    """Campaigns whose first wave chose much narrower bounds are no worse than others."""
+    rng = np.random.default_rng(33)
+    hits: list[bool] = []
+    while len(hits) < 12:
+        both = adaptive("even", 3_000, rng)
+        if len(both.parts) == 2 and both.parts[1].bounds.half_width < 0.25 * HULL.half_width:
+            low, high = no.estimate_mean(both).interval()
+            hits.append(low <= 5.0 <= high)
+    assert sum(hits) >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["beta", "far"])
+def test_coverage_given_that_the_range_was_narrowed(shape: str) -> None:
+    true = {"beta": 4.0, "far": 0.97 * 2.5 + 0.03 * 60.0}[shape]
+    rng = np.random.default_rng(34)
+    hits: list[bool] = []
+    while len(hits) < 100:
+        both = adaptive(shape, 10_000, rng)
+        if len(both.parts) == 2 and both.parts[1].bounds.half_width < 0.5 * HULL.half_width:
+            low, high = no.estimate_mean(both).interval()
+            hits.append(low <= true <= high)
+    assert np.mean(hits) >= 0.93
 
 
 @pytest.mark.slow

@@ -267,6 +267,7 @@ class WaveQuestion(_Model):
     lower: float | None = Field(description="Numbers below were moved to it; null for answers.")
     upper: float | None = Field(description="Numbers above were moved to it; null for answers.")
     reports: int = Field(ge=0, description="How many of this wave are published.")
+    counts: list[int] = Field(description="How many of them have each output of the wave's table.")
     reason: str = Field(description="Why these bounds; empty in the first wave.")
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from noutput.estimate.counts import Array
     from noutput.estimate.slack.program import BestFit
 
-__all__ = ["best_scores", "largest"]
+__all__ = ["best_scores", "largest", "steady_ends"]
 
 _ROUNDS = 400  # a path that is not there by then is broken off: its end is wider
 _LOST = 6  # degrees of freedom that may be lost, once the misfit has passed its threshold
@@ -86,6 +86,29 @@ def best_scores(fit: BestFit, goals: Array, threshold: float) -> Array:
     return np.concatenate(parts) * fit.weights
 
 
+def steady_ends(fit: BestFit, goals: Array, threshold: float) -> tuple[Array, Array]:
+    r"""Return upper ends under one threshold, and what one report adds to them, times all reports.
+
+    Notes
+    -----
+    The threshold does not depend on the support, so the ends depend continuously on the reports.
+    Let :math:`\mu` reach the end at :math:`\lambda`. By the envelope theorem the end grows with y
+    by :math:`u = (R \mu - y) / \lambda` where the largest misfit is fixed, and with the latter by
+    :math:`1 / (2 \lambda)`. The largest misfit is a constant more than that of the best fit
+    :math:`\hat\mu`, which grows with y by :math:`2 (y - R \hat\mu)`. Together,
+
+    .. math:: \nabla_y = R (\mu - \hat\mu) / \lambda :
+
+    the noise of the reports cancels. Ends that no threshold stops do not move.
+
+    Returns
+    -------
+    array of shape (B,), array of shape (B, J)
+    """
+    path = _Path(fit, goals, np.array([threshold]), 0.0).follow(_ROUNDS)
+    return path.ends, path.influences * fit.weights
+
+
 class _Path:
     """The paths of some statistics, and the ends that they have proven."""
 
@@ -100,6 +123,7 @@ class _Path:
         support = int(fit.inside.sum())
         self._most = float(thresholds[min(support, _LOST, len(thresholds) - 1)])
         self.scores = np.zeros((len(goals), len(fit.observed)))
+        self.influences = np.zeros((len(goals), len(fit.observed)))
 
     def follow(self, rounds: int) -> _Path:
         """Follow all statistics to their thresholds."""
@@ -188,6 +212,8 @@ class _Path:
         better = found < self._farthest[which]
         self.ends[which] = np.where(better, found, self._farthest[which])
         self.scores[which[better]] = scores[better]
+        residual = (fit.observed - fit.weighted @ fit.mixture) / final[:, None]
+        self.influences[which[better]] = (scores + residual)[better]
 
     def _cover(self, rest: Array, mixtures: Array) -> Array:
         """Return what the statistics less their scores are at most, over all mixtures."""

@@ -22,6 +22,7 @@ from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.summary.bars import bar_edges, edges_within, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
+from noutput.estimate.variance import lead_bounds, variance_within
 from noutput.interval import Interval
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Summary(Shown):
         Those of that level.
     parts : tuple of Part
         What the reports are of, where that is not one table alone.
+    inner : Interval, optional
+        Narrow bounds that most of the numbers were clipped to: see `lead_bounds`.
 
     Notes
     -----
@@ -105,6 +108,7 @@ class Summary(Shown):
     level: float
     intervals: Intervals
     parts: tuple[Part, ...] = ()
+    inner: Interval | None = None
 
     @cached_property
     def mean(self) -> Figure:
@@ -116,8 +120,10 @@ class Summary(Shown):
     @cached_property
     @shown_progress("Estimating")
     def variance(self) -> Figure:
-        """The variance."""
-        return Figure(self.distribution.variance, *self.intervals.variance()).inside
+        """The variance; of numbers clipped as those of the mean, where these are."""
+        found = self.distribution
+        value = found.variance if self.inner is None else variance_within(found, self.inner)
+        return Figure(value, *self.intervals.variance()).inside
 
     @cached_property
     @shown_progress("Estimating")
@@ -455,8 +461,11 @@ def number_summaries(
     intervals = Intervals(model, counted, bounds, kind=kind, assume=assume, named=named)
     epsilon = max(part.mechanism.epsilon for part in evidence.parts)
     parts = evidence.parts if len(evidence.parts) > 1 else ()
+    inside = lead_bounds(evidence, bounds)
     return {
-        level: Summary(question, epsilon, mean, found, level, intervals.at_level(level), parts)
+        level: Summary(
+            question, epsilon, mean, found, level, intervals.at_level(level), parts, inside
+        )
         for level in wanted
     }
 
