@@ -31,6 +31,7 @@ from noutput.collector.guarantees import (
 from noutput.collector.lanes import BusyError, Lane, Once
 from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
+from noutput.collector.whole import whole_counts
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.mechanisms.answers import AnswerMechanism
@@ -178,7 +179,7 @@ class _Answer:
     """One answer, and until when it is used without a look at the counts."""
 
     found: CampaignEstimates | None = None
-    published: int = -1  # how many reports of all strata were, when it was computed
+    state: tuple[int, int] = (-1, 0)  # how many reports were published, and rounds over
     until: float = 0.0
 
 
@@ -294,9 +295,10 @@ class Estimates:
         now = self._clock()
         shown = self._store.published(entry.key)
         published = sum(shown.counts.values())
-        if found is None or published != answer.published:
+        over = entry.rounds_over(now) if selection.rounds else 0
+        if found is None or (published, over) != answer.state:
             found = answer.found = _compute(entry, shown, bins, place, assume, selection, now)
-            answer.published = published
+            answer.state = published, over
             self._metrics.estimates += 1
         end = time.monotonic()
         longest = _LONGEST_ASSUMING_SECONDS if assume else LONGEST_REST_SECONDS
@@ -357,7 +359,8 @@ def _compute(
     tables = by_table(entry.layout, releases)
     found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
     for index, each in enumerate(campaign.questions):
-        parts = pooled(entry, index, shown.counts, selection or None)
+        counts = whole_counts(entry, shown, selection, index, now)
+        parts = pooled(entry, index, counts, selection or None)
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
         note = ""

@@ -13,8 +13,8 @@ __all__ = ["comparison_csv", "trend_csv"]
 
 _COMPARED = ("kind", "statistic", "first", "second", "reports", "value", "standard_error", "low",
              "high")  # fmt: skip
-_ROUNDS = ("round", "start", "end", "is_over", "reports", "value", "standard_error", "low", "high",
-           "trend", "trend_low", "trend_high", "jump")  # fmt: skip
+_ROUNDS = ("round", "start", "end", "is_over", "is_whole", "reports", "value",
+           "standard_error", "low", "high", "trend", "trend_low", "trend_high", "jump")  # fmt: skip
 
 
 def comparison_csv(found: Mapping[str, Any]) -> str:
@@ -57,8 +57,8 @@ def _round(row: Mapping[str, Any]) -> Sequence[object]:
         if smoothed is None
         else (smoothed["value"], *smoothed["interval"], smoothed["jump"])
     )
-    over = "true" if row["is_over"] else "false"
-    head = (row["round"], row["start"], row["end"], over, row["reports"])
+    over, whole = ("true" if row[name] else "false" for name in ("is_over", "is_whole"))
+    head = (row["round"], row["start"], row["end"], over, whole, row["reports"])
     return (*head, *estimate, *point)
 
 

@@ -119,8 +119,13 @@ class RoundModel(_Model):
     start: str
     end: str
     is_over: bool = Field(description="Whether its grace time is over as well.")
+    is_whole: bool = Field(
+        description="Whether what is published stands for everybody who was asked for."
+    )
     reports: int = Field(ge=0, description="How many are published.")
-    estimate: RoundEstimate | None = Field(description="Null where too few are published.")
+    estimate: RoundEstimate | None = Field(
+        description="Null where too few are published, or not the whole round."
+    )
     trend: TrendPoint | None = Field(description="Null where too few rounds have an estimate.")
 
 
