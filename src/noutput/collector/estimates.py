@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release, Store
     from noutput.tally import Tally
@@ -193,6 +194,8 @@ class Estimates:
     metrics : Metrics
     lane : Lane
         Where they are computed.
+    steps : Steps
+        In which reports are published.
 
     Notes
     -----
@@ -207,8 +210,11 @@ class Estimates:
     Called in one event loop.
     """
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics, lane: Lane) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, metrics: Metrics, lane: Lane, steps: Steps
+    ) -> None:
         self._store = store
+        self._steps = steps
         self._clock = clock
         self._metrics = metrics
         self._lane = lane
@@ -297,7 +303,9 @@ class Estimates:
         published = sum(shown.counts.values())
         over = entry.rounds_over(now) if selection.rounds else 0
         if found is None or (published, over) != answer.state:
-            found = answer.found = _compute(entry, shown, bins, place, assume, selection, now)
+            found = answer.found = _compute(
+                entry, shown, bins, place, assume, selection, self._steps, now
+            )
             answer.state = published, over
             self._metrics.estimates += 1
         end = time.monotonic()
@@ -352,6 +360,7 @@ def _compute(
     place: int | None,
     assume: str,
     selection: Selection,
+    steps: Steps,
     now: datetime,
 ) -> CampaignEstimates:
     campaign = entry.campaign
@@ -388,7 +397,7 @@ def _compute(
         "waves": waves,
     }
     if entry.layout.strata.size > 1:
-        more["strata"] = strata_document(entry, shown.counts, selection)
+        more["strata"] = strata_document(entry, shown, selection, steps, now)
     contents = Contents(campaign, found, more)
     _ = contents[PAGE_LEVEL]
     return CampaignEstimates(found[PAGE_LEVEL], contents, everybody, waves)

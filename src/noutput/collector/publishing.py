@@ -138,8 +138,7 @@ class Publishing:
     @property
     def least(self) -> int:
         """How many reports a step has at least."""
-        segments = self.layout.strata.segments
-        return self.steps.least if segments is None else max(self.steps.least, segments.minimum)
+        return self.steps.at_least(self.layout.strata.segments)
 
     def due(
         self, cells: Mapping[int, Counted], before: Sequence[Release], now: str, *, closed: bool

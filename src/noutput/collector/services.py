@@ -83,7 +83,7 @@ class Services:
         counting = sink(self.store, self.archive)
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
-        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
+        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane, self.steps))
         put(self, "computed", Computed(self.store, self.metrics, lane))
         put(self, "courses", Computed(self.store, self.metrics, self.lanes.trends))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)

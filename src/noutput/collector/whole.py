@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from noutput.collector.store.interface import Published
     from noutput.collector.strata import Longs, Selection
 
-__all__ = ["ENOUGH", "partial_rounds", "whole_counts"]
+__all__ = ["ENOUGH", "left_out", "partial_rounds", "whole_counts"]
 
 ENOUGH: Final = 0.9  # of a round's reports on a question
 
@@ -27,8 +27,8 @@ def partial_rounds(
     Where a campaign has labels and rounds, reports of small combinations are published with their
     labels and without their round in two of five rounds (`noutput.collector.publishing`). What is
     published of such a round are the large combinations, which are not everybody. A round is
-    whole if at least nine tenths of its reports are published with it. While it is open, that is
-    not known, and rounds that may be partial are taken to be so.
+    whole if at least nine tenths of its reports are published with it. While it is open, nobody is
+    to know that, and it is taken to be as the last round of its kind that is over.
 
     Notes
     -----
@@ -39,12 +39,14 @@ def partial_rounds(
     if strata.segments is None or not strata.is_pooled:
         return frozenset()
     over = strata.rounds if entry.closed is not None else entry.rounds_over(now)
-    waiting = {n for n in range(over, strata.rounds) if strata.keeps_labels(n)}
     own, rests = _by_round(entry.layout, shown.counts, question)
     left, _ = _by_round(entry.layout, shown.left, question)
     missing = (left - rests)[:over]  # published elsewhere, or not at all
     lost = missing > (1.0 - ENOUGH) * (own + left)[:over]
-    return frozenset(waiting.union(np.flatnonzero(lost).tolist()))
+    kept = [number for number in range(strata.rounds) if strata.keeps_labels(number)]
+    last = [bool(lost[number]) for number in kept if number < over][-1:]
+    waiting = [] if last == [False] else [number for number in kept if number >= over]
+    return frozenset([*np.flatnonzero(lost).tolist(), *waiting])
 
 
 def whole_counts(
@@ -61,6 +63,23 @@ def whole_counts(
         if number not in partial:
             found |= counts
     return found
+
+
+def left_out(
+    entry: KnownCampaign, shown: Published, selection: Selection, now: datetime
+) -> list[int]:
+    """Return the rounds of a selection that `whole_counts` leaves out, for any question.
+
+    Of those that have not begun there is nothing to leave out.
+    """
+    if selection.rounds is None or selection.labels:
+        return []
+    begun = range(selection.rounds[0], min(selection.rounds[1] + 1, entry.rounds_begun(now)))
+    questions = range(len(entry.campaign.questions))
+    found = frozenset[int]().union(
+        *(partial_rounds(entry, shown, question, now) for question in questions)
+    )
+    return sorted(found.intersection(begun))
 
 
 def _by_round(layout: CellLayout, counts: dict[int, int], question: int) -> tuple[Longs, Longs]:

@@ -95,7 +95,7 @@ async def _compare(services: Services, entry: KnownCampaign, asked: Asked) -> by
     )  # fmt: skip
 
     def make(shown: Published) -> bytes:
-        return _encoded(comparison(entry, shown.counts, wanted))
+        return _encoded(comparison(entry, shown.counts, wanted, services.steps))
 
     return await services.computed.get(entry, (wanted, "json"), None, make)
 

@@ -97,7 +97,9 @@ async def get_segments(
     asked = Compared(names, place, chosen.rounds, level, weights, chosen.labels)
 
     def make(shown: Published) -> bytes:
-        return _content(comparison(entry, shown.counts, asked), format, comparison_csv)
+        return _content(
+            comparison(entry, shown.counts, asked, services.steps), format, comparison_csv
+        )
 
     content = await services.computed.get(entry, (asked, format), None, make)
     return _answer(content, format)
