@@ -164,11 +164,14 @@ def test_a_page_does_not_wait_for_trends(rounds: Service, monkeypatch: pytest.Mo
     assert "The trend is being computed" in first
     assert 'class="chart-band"' not in part(first, "rounds")
     assert part(first, "rounds").partition('class="narrow"')[0].count("<circle") == 9
-    assert 'data-poll="2"' in first  # it asks again
+    assert 'data-poll="2"' in first  # it asks again, and without scripts it is loaded again
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in first
     monkeypatch.setattr(strata, "PATIENCE_SECONDS", 60.0)
     assert 'class="chart-band"' in part(get(rounds, path).text, "rounds")
     monkeypatch.setattr(strata, "PATIENCE_SECONDS", 0.0)
-    assert 'class="chart-band"' in part(get(rounds, path).text, "rounds")  # it is known now
+    later = get(rounds, path).text
+    assert 'class="chart-band"' in part(later, "rounds")  # it is known now
+    assert "http-equiv" not in later
 
 
 def test_trends_are_computed_once(rounds: Service) -> None:
