@@ -18,7 +18,7 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.publishing import Counted, Publishing
 from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Release
-from tests.collector.labeled import labeled_campaign, scheduled_campaign
+from tests.collector.labeled import MINUTES, labeled_campaign, scheduled_campaign
 
 MINIMUM = 4
 
@@ -262,6 +262,39 @@ def test_small_combinations_are_shown_over_several_rounds() -> None:
         **{(number, 3): 750 for number in range(14) if number not in kept},
         **{(strata.pool, combination): 1500 for combination in range(3)},
     }
+
+
+def test_labels_times_rounds_are_shown_by_label_and_by_round() -> None:
+    """130 reports per combination, round and question, published round by round as they end."""
+    names = {"platform": ("ios", "android", "web"), "version": ("4.1", "4.2", "other")}
+    campaign = scheduled_campaign(
+        3, segments=Segments(names),  # type: ignore[arg-type]  # a mapping is taken
+        questions=tuple(replace(MINUTES[0], name=name) for name in ("a", "b", "c")),
+    )  # fmt: skip
+    layout = CellLayout(campaign)
+    strata, rounds = layout.strata, range(19)
+    cells: dict[int, Counted] = {}
+    known: dict[int, Release] = {}
+    for number in rounds:
+        for combination, question in product(range(16), range(3)):
+            cells[strata.number(number, combination) * 15 + question * 5] = Counted(130)
+        publishing = Publishing(layout, Steps(), final=number + 1)
+        for step in publishing.due(cells, list(known.values()), "", closed=number == 18):
+            known[step.release.question] = step.release
+            for cell, n in step.counts.items():
+                cells[cell] = cells.get(cell, Counted(0))._replace(released=n)
+            for cell, n in step.taken.items():
+                cells[cell] = cells[cell]._replace(rest=n)
+    shown: Counter[tuple[bool, bool]] = Counter()  # with a round, and with labels
+    whole = set()
+    for number, release in known.items():
+        of_round, combination = divmod(layout.block(number).stratum, strata.each)
+        shown[of_round < strata.pool, combination < strata.combinations] += release.reports
+        whole.add(of_round)
+    assert shown == {(True, False): 68_640, (False, True): 49_920}
+    assert shown.total() == 19 * 16 * 3 * 130 == 118_560
+    assert whole == {n for n in rounds if not strata.keeps_labels(n)} | {strata.pool}
+    assert len(whole) - 1 == 11
 
 
 def test_what_is_left_of_rounds_waits_for_more() -> None:
