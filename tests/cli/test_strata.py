@@ -12,10 +12,11 @@ from click.testing import CliRunner, Result
 
 from noutput.campaign import Campaign, Client, Ledger, Policy, Schedule
 from noutput.campaign.schedule import rounds_of
+from noutput.campaign.segments import Segments
 from noutput.campaign.wire import encode_report
 from noutput.cli.campaign import command as campaign_command
 from noutput.cli.report import command
-from noutput.cli.strata import when
+from noutput.cli.strata import strata_lines, when
 from noutput.cli.verify import command as verify_command
 from noutput.errors import InvalidArgumentError
 from tests.campaign.examples import SEGMENTS, late_campaign, panel_campaign
@@ -162,6 +163,7 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
         "  rounds       35, one per day, 7 per period\n",
         "  a device     answers in 1 of 7 rounds, drawn in advance: epsilon 1.5 per period\n",
         "               its policy needs a total of at least 7.5 in 30 days (default: 4)\n",
+        "  needs        42,000 people, if all combinations are to be shown in every round;\n",
         "Note: The campaign closes at 2026-04-05T00:00:00Z, the end of a period",
     ):
         assert line in made.output, made.output
@@ -170,3 +172,13 @@ def test_create_and_verify_say_what_is_told_and_when(tmp_path: Path) -> None:
     assert "Label       platform: ios, web\n" in said
     assert "Rounds      35, one per day, 7 per period\n" in said
     assert "            its policy needs a total of at least 7.5 in 30 days" in said
+
+
+def test_create_says_the_minimum_that_a_collector_has() -> None:
+    """A collector with its usual steps shows 500 reports at least, whatever the minimum is."""
+    names = Segments({"platform": ("ios", "web")}, 100)  # type: ignore[arg-type]  # is taken
+    campaign = replace(panel(1), segments=names, schedule=None)
+    (*_, told) = strata_lines(campaign)
+    assert told[1].endswith("shown from 500 (with noutput serve --step 100: 100) reports on")
+    more = replace(campaign, segments=replace(names, minimum=2_000))
+    assert [line for _, line in strata_lines(more)][-1].endswith("from 2,000 reports on")

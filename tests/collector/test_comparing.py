@@ -120,13 +120,13 @@ def test_groups_are_compared(segmented: tuple[Service, list[Report]]) -> None:
     found = ask(service, "segments?by=platform&level=0.9")
     ComparisonModel.model_validate(found)
     rows = {row["group"]: row["reports"] for row in found["groups"]}
-    assert rows == {"ios": 900, "android": 1500, "web": 0, "": 400}
+    assert rows == {"ios": 900, "android": 1500, "web": 0, "not told": 400}
     assert found["hidden"] == 1
     assert found["text"].startswith("3 of 4 groups are shown. The others have no combination")
     (statistic,) = found["statistics"]
-    assert [each["group"] for each in statistic["estimates"]] == ["ios", "android", ""]
+    assert [each["group"] for each in statistic["estimates"]] == ["ios", "android", "not told"]
     pairs = {(each["first"], each["second"]): each for each in statistic["differences"]}
-    assert list(pairs) == [("ios", "android"), ("ios", ""), ("android", "")]
+    assert list(pairs) == [("ios", "android"), ("ios", "not told"), ("android", "not told")]
     first = pairs["ios", "android"]
     assert first["is_clear"]
     assert first["low"] < -50.0 < first["high"]
@@ -276,7 +276,7 @@ def test_estimates_of_some_rounds(weekly: Service) -> None:
     assert "about one person per period" in week["privacy"]["readers"]["text"]
     compared = ask(weekly, "segments?rounds=8-9")
     assert {row["group"]: row["reports"] for row in compared["groups"]} == {
-        "ios": 1200, "android": 0, "web": 0, "": 220,
+        "ios": 1200, "android": 0, "web": 0, "not told": 220,
     }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_two_people_arrive(tmp_path: Path, rng: np.random.Generator) -> None:
 
 def test_people_report_in_the_rounds_of_the_past(tmp_path: Path, rng: np.random.Generator) -> None:
     with demonstrate(tmp_path, tables(), behind=60.0) as shown:
-        everybody = shown.play(8_000, rng)
+        everybody = shown.play(12_000, rng)
         assert shown.clock.seconds_behind == 60.0
         assert sorted(set(everybody.rounds)) == list(range(PLAYED))
         assert shown.follow(300, rng) == 300

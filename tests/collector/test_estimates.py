@@ -12,6 +12,7 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.computed import rest_seconds
 from noutput.collector.http.models import EstimatesModel, NumberEstimate
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
+from noutput.collector.steps import Steps
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Published
 from noutput.collector.strata import Selection
@@ -212,7 +213,7 @@ def test_the_test_for_forgery_is_made_once_for_all_bins_and_pages(
     counts = dict(enumerate(rng.integers(50, 100, size).tolist()))
     for bins, place in ((4, None), (8, None), (8, 0), (64, 1), (64, 2)):
         asked = (bins, place, "", Selection())
-        module._compute(entry, Published(counts), *asked, campaign.opens)
+        module._compute(entry, Published(counts), *asked, Steps(), campaign.opens)
     assert len(tested) == len(campaign.questions)
 
 

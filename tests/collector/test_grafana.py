@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noutput.campaign import Campaign, draw_report
+from noutput.collector.app import create_app
 from noutput.collector.http.auth import new_token
 from noutput.collector.metrics import Metrics
+from noutput.collector.store.interface import Store, UnavailableError
 from tests.collector.dashboard.reader import read_token
 from tests.collector.labeled import OPENS, reports, scheduled_campaign
-from tests.collector.service import Service
+from tests.collector.service import Service, start_service
 from tests.deployment.files import DEPLOY
 
 DASHBOARD = json.loads((DEPLOY / "grafana" / "noutput.json").read_text(encoding="utf-8"))
@@ -122,3 +128,53 @@ def test_readers_see_no_counters_of_campaigns(service: Service) -> None:
     assert "noutput_reports_accepted_total 5\n" in text
     assert "commute" not in text
     assert "noutput_round" not in text
+
+
+def test_counters_of_campaigns_go_on_after_a_restart(
+    store: Store, rng: np.random.Generator
+) -> None:
+    campaign = scheduled_campaign()
+    with start_service(store) as service:
+        service.create(campaign)
+        token = metrics_token(service)
+        for number in range(4):
+            service.clock.now = OPENS + timedelta(days=number)
+            service.batch(campaign, reports(campaign, 5 + number, rng, number=number))
+        before = campaign_counters(scraped(service, token))
+        assert before == {"": 26, "2": 7, "3": 8}
+    with start_service(store) as service:
+        service.clock.now = OPENS + timedelta(days=3)
+        service.app.services.count_stored()
+        assert campaign_counters(scraped(service, token)) == before
+        service.batch(campaign, reports(campaign, 10, rng, number=3))
+        assert campaign_counters(scraped(service, token)) == {"": 36, "2": 7, "3": 18}
+
+
+def test_a_collector_counts_what_is_stored_when_it_starts(
+    service: Service, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.create(campaign)
+    service.report(draw_report(campaign, {"minutes": 40.0, "rides": 2.0, "cost": 12.5}))
+    store = service.store
+
+    async def started(app: Any) -> str:
+        async with app._app.router.lifespan_context(app._app):
+            text: str = app.services.metrics.render()
+            return text
+
+    text = asyncio.run(started(create_app(store)))
+    assert campaign_counters(text) == {"": 1}
+
+    def gone() -> None:
+        raise UnavailableError("the database does not answer")
+
+    monkeypatch.setattr(store, "totals", gone)
+    assert campaign_counters(asyncio.run(started(create_app(store)))) == {}
+
+
+def campaign_counters(text: str) -> dict[str, int]:
+    """Return the counter of the campaign, and those of its rounds."""
+    pattern = (
+        r'noutput_(?:campaign|round)_reports_total\{campaign="commute"(?:,round="(\d+)")?\} (\d+)'
+    )
+    return {number: int(value) for number, value in re.findall(pattern, text)}

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noutput as no
 from noutput.amplification.result import round_up
 from noutput.campaign import Campaign, Number, YesNo
 from noutput.campaign.packed import encode_packed
+from noutput.campaign.schedule import Schedule
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector import guarantees
-from noutput.collector.guarantees import Readers, worst_of
+from noutput.collector.guarantees import Readers, campaign_readers, worst_of
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
+from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Release
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.answers import AnswerMechanism
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import get, read
+from tests.collector.labeled import OPENS, scheduled_campaign
 from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, start_service
 from tests.docs.stated import stated
@@ -48,6 +53,47 @@ def test_everybody_has_the_guarantee_of_the_worst_step() -> None:
     wanted = no.published_rounds([WEAK, STRONG], reports=[500, 600])
     assert both == Readers(wanted.epsilon, 1e-8, 500)
     assert alone.epsilon < wanted.epsilon < 1.5
+
+
+def law(ones: int, zeros: int, keep: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the law of the count of "yes" among randomized responses."""
+    found = np.ones(1)
+    for share in [keep] * ones + [1.0 - keep] * zeros:
+        found = np.convolve(found, [1.0 - share, share])
+    return found
+
+
+def divergence(first: Any, second: Any, epsilon: float) -> float:
+    return float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
+
+
+@pytest.mark.parametrize("others", range(9))
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+def test_two_answers_of_a_period_may_be_in_one_step(others: int, epsilon: float) -> None:
+    """One change after the other: delta is at most 1 + e^epsilon times that of one."""
+    keep, size = 0.8, 10
+    both = [law(others + mine, size - others - mine, keep) for mine in (0, 1, 2)]
+    ends = ((both[0], both[2]), (both[2], both[0]))
+    once = max(
+        divergence(law(one, size - one, keep), law(other, size - other, keep), epsilon)
+        for a in range(size)
+        for one, other in ((a, a + 1), (a + 1, a))
+    )
+    for first, second in ends:
+        assert divergence(first, second, 2 * epsilon) <= once * (1 + math.exp(epsilon)) + 1e-15
+
+
+def test_several_answers_add_up() -> None:
+    schedule = Schedule("day", 7, answers=2)
+    campaign = scheduled_campaign(schedule=schedule)
+    entry = KnownCampaign(1, campaign, b"", OPENS, None)
+    once = worst_of(entry.mechanisms, [release(0, 500, 500)], all_questions=False)
+    both = campaign_readers(entry, [release(0, 500, 500)])
+    assert once is not None
+    assert both is not None
+    assert both.epsilon == 2 * once.epsilon
+    assert both.delta == pytest.approx(1e-8 * (1 + math.exp(once.epsilon)))
+    assert both.delta > 1e-8 * (1 + math.exp(once.epsilon))
 
 
 @pytest.mark.parametrize("all_questions", [False, True])

@@ -18,7 +18,7 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.publishing import Counted, Publishing
 from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Release
-from tests.collector.labeled import labeled_campaign, scheduled_campaign
+from tests.collector.labeled import MINUTES, labeled_campaign, scheduled_campaign
 
 MINIMUM = 4
 
@@ -132,13 +132,14 @@ def test_the_check_finds_what_subtraction_reveals() -> None:
 
 
 ARRIVALS = st.lists(
-    st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(1, 6), st.booleans()), max_size=9
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 6), st.booleans()), max_size=9
 )
 
 
 @given(arrivals=ARRIVALS, closed=st.booleans())
 @example([(0, 1, 3, False), (0, 2, 3, True), (0, 1, 4, True), (0, 2, 1, True)], True)
-@settings(max_examples=80, deadline=None)
+@example([(1, 1, 3, True), (1, 2, 2, True), (3, 1, 2, True), (3, 0, 3, False)], True)
+@settings(max_examples=120, deadline=None)
 def test_no_linear_combination_depends_on_fewer_reports_than_the_minimum(
     arrivals: list[tuple[int, int, int, bool]], closed: bool
 ) -> None:
@@ -181,15 +182,32 @@ def check(watched: Watched) -> None:
     shown = watched.published[-1] if watched.published else {}
     totals = layout.totals(shown)
     assert totals == {each.question: each.reports for each in watched.releases.values()}
-    counted = layout.totals({cell: known.reports for cell, known in watched.known.items()})
-    for number, total in totals.items():
-        assert total >= MINIMUM
-        if layout.has_labels(layout.block(number).cells[0]):
-            assert counted[number] >= MINIMUM
-    rest = {cell: known.rest for cell, known in watched.known.items() if known.rest}
-    assert layout.rests(rest) == {
-        cell: n for cell, n in shown.items() if not layout.has_labels(cell)
-    }
+    taken = {cell: known.rest for cell, known in watched.known.items() if known.rest}
+    elsewhere = [
+        cell for cell, own in zip(shown, layout.are_counted(shown), strict=True) if not own
+    ]
+    assert layout.outputs(taken) == layout.outputs({cell: shown[cell] for cell in elsewhere})
+    for place, number in enumerate(watched.steps):
+        check_step(
+            layout,
+            number,
+            [watched.cells[n] for n, step in enumerate(watched.inside) if step == place],
+        )
+
+
+def check_step(layout: CellLayout, number: int, cells: list[int]) -> None:
+    """A step is what its block says, and where it has no labels it is not one combination."""
+    strata = layout.strata
+    of_round, combination = divmod(layout.block(number).stratum, strata.each)
+    found = layout.places(np.array(cells)).strata
+    sizes = Counter(strata.combinations_of(found).tolist())
+    assert sizes.total() >= MINIMUM
+    if of_round < strata.rounds:
+        assert set(strata.rounds_of(found).tolist()) == {of_round}
+    if combination < strata.combinations:
+        assert set(sizes) == {combination}
+    else:
+        assert 2 * (sizes.total() - max(sizes.values())) >= MINIMUM
 
 
 def test_a_combination_is_shown_when_it_has_twice_the_minimum() -> None:
@@ -206,6 +224,108 @@ def test_a_combination_is_shown_when_it_has_twice_the_minimum() -> None:
     assert layout.strata.rest(0) in watched.releases
 
 
+def test_a_rest_is_not_one_combination_under_another_name() -> None:
+    """Of 500 reports without labels, 499 would be those of the only hidden combination."""
+    layout = CellLayout(labeled_campaign({"platform": ("ios", "android")}, 500))
+    android, ios, nothing = 10, 5, 0  # the first cells of the combinations
+    cells = {android: Counted(5000), ios: Counted(400), ios + 1: Counted(99), nothing: Counted(1)}
+    publishing = Publishing(layout, Steps())
+    for closed in (False, True):
+        due = publishing.due(cells, [], "", closed=closed)
+        assert [(step.release.question, step.counts) for step in due] == [(2, {android: 5000})]
+    cells[nothing] = Counted(249)
+    assert len(publishing.due(cells, [], "", closed=False)) == 1
+    cells[nothing] = Counted(250)
+    _, rest = publishing.due(cells, [], "", closed=False)
+    assert rest.counts == {15: 650, 16: 99}
+
+
+def weeks(minimum: int = 100) -> tuple[Campaign, CellLayout]:
+    campaign = scheduled_campaign(segments=Segments({"platform": ("ios", "web")}, minimum))  # type: ignore[arg-type]
+    return campaign, CellLayout(campaign)
+
+
+def test_small_combinations_are_shown_over_several_rounds() -> None:
+    """Labels times rounds are many: what is too little in every round is enough in all."""
+    _, layout = weeks(500)
+    strata = layout.strata
+    cells = {
+        strata.number(number, combination) * 5: Counted(250)
+        for number in range(14)
+        for combination in range(3)
+    }
+    due = Publishing(layout, Steps(), final=14).due(cells, [], "", closed=True)
+    shown = {divmod(step.release.question, strata.each): step.release.reports for step in due}
+    kept = [number for number in range(14) if strata.keeps_labels(number)]
+    assert kept == [1, 3, 6, 8, 11, 13]
+    assert shown == {
+        **{(number, 3): 750 for number in range(14) if number not in kept},
+        **{(strata.pool, combination): 1500 for combination in range(3)},
+    }
+
+
+def test_labels_times_rounds_are_shown_by_label_and_by_round() -> None:
+    """130 reports per combination, round and question, published round by round as they end."""
+    names = {"platform": ("ios", "android", "web"), "version": ("4.1", "4.2", "other")}
+    campaign = scheduled_campaign(
+        3, segments=Segments(names),  # type: ignore[arg-type]  # a mapping is taken
+        questions=tuple(replace(MINUTES[0], name=name) for name in ("a", "b", "c")),
+    )  # fmt: skip
+    layout = CellLayout(campaign)
+    strata, rounds = layout.strata, range(19)
+    cells: dict[int, Counted] = {}
+    known: dict[int, Release] = {}
+    for number in rounds:
+        for combination, question in product(range(16), range(3)):
+            cells[strata.number(number, combination) * 15 + question * 5] = Counted(130)
+        publishing = Publishing(layout, Steps(), final=number + 1)
+        for step in publishing.due(cells, list(known.values()), "", closed=number == 18):
+            known[step.release.question] = step.release
+            for cell, n in step.counts.items():
+                cells[cell] = cells.get(cell, Counted(0))._replace(released=n)
+            for cell, n in step.taken.items():
+                cells[cell] = cells[cell]._replace(rest=n)
+    shown: Counter[tuple[bool, bool]] = Counter()  # with a round, and with labels
+    whole = set()
+    for number, release in known.items():
+        of_round, combination = divmod(layout.block(number).stratum, strata.each)
+        shown[of_round < strata.pool, combination < strata.combinations] += release.reports
+        whole.add(of_round)
+    assert shown == {(True, False): 68_640, (False, True): 49_920}
+    assert shown.total() == 19 * 16 * 3 * 130 == 118_560
+    assert whole == {n for n in rounds if not strata.keeps_labels(n)} | {strata.pool}
+    assert len(whole) - 1 == 11
+
+
+def test_what_is_left_of_rounds_waits_for_more() -> None:
+    _, layout = weeks()
+    strata = layout.strata
+    ios = [strata.number(number, 1) * 5 for number in range(4)]
+    web = [strata.number(number, 2) * 5 for number in range(4)]
+    pool = strata.number(strata.pool, 1) * 5
+    cells = {ios[0]: Counted(30), web[0]: Counted(20), ios[1]: Counted(60), web[1]: Counted(10)}
+    publishing = Publishing(layout, Steps(1, 0.0))
+    assert publishing.due(cells, [], "", closed=False) == []
+    assert replace(publishing, final=2).due(cells, [], "", closed=False) == []  # 90 of ios
+    cells[ios[2]] = Counted(10)  # of a round whose rest has too few
+    (step,) = replace(publishing, final=3, first=2).due(cells, [], "now", closed=False)
+    assert (step.release, step.counts) == (
+        Release(pool // 5, 100, "now", 1, 100, 100),
+        {pool: 100},
+    )
+    assert step.taken == {ios[0]: 30, ios[1]: 60, ios[2]: 10}
+    for cell, number in step.taken.items():
+        cells[cell] = Counted(number, 0, number)
+    cells |= {pool: Counted(0, 100), ios[3]: Counted(99), web[3]: Counted(21)}
+    known = [step.release]
+    assert replace(publishing, final=4, first=3).due(cells, known, "", closed=False) == []
+    (last,) = replace(publishing, final=4, first=4).due(cells, known, "", closed=True)
+    assert last.release.question == strata.rest(strata.pool)  # without labels and rounds
+    assert last.taken == {ios[3]: 99, web[0]: 20, web[1]: 10, web[3]: 21}
+    cells[web[3]] = Counted(19)  # 49 of web, so that ios has more than all but half the minimum
+    assert replace(publishing, final=4, first=4).due(cells, known, "", closed=True) == []
+
+
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_round_without_labels_is_published_in_whole_steps(closed: bool) -> None:
     layout = CellLayout(scheduled_campaign())
@@ -213,5 +333,7 @@ def test_a_round_without_labels_is_published_in_whole_steps(closed: bool) -> Non
     cells = {0: Counted(9), 5: Counted(10), 10: Counted(12, 10), 15: Counted(25, 10)}
     before = [Release(number, 10, "", 1, 10, 10) for number in (2, 3)]
     due = publishing.due(cells, before, "now", closed=closed)
-    assert [(step.release.question, step.counts) for step in due] == [(1, {5: 10}), (3, {15: 25})]
+    own = [(1, {5: 10}), (3, {15: 25})]
+    pool = [(14, {70: 11})] if closed else []  # what is left of rounds 0 and 2, without its round
+    assert [(step.release.question, step.counts) for step in due] == own + pool
     assert due[1].release == Release(3, 25, "now", 2, 10, 15)

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import delete, update
 
 from noutput.campaign import Campaign
+from noutput.campaign.segments import Segments
 from noutput.campaign.text import format_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.ingest import history
@@ -136,6 +137,64 @@ def test_two_processes_at_the_same_moment(
     found = first.history(key)
     assert [(each.question, each.reports) for each in found] == [(0, 105), (1, 105), (2, 105)]
     assert {each.last for each in first.published(key).releases} == {105}
+    first.close()
+    second.close()
+
+
+def test_two_processes_publish_what_is_left_of_rounds_once(
+    database: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both see that a pool is due: one reads all cells, the other those with something left."""
+    first, second = open_store(database), open_store(database)
+    clock = Clock(OPENS + timedelta(hours=1))
+    one, two = (Services(each, clock, steps=Steps(50, 0.0)) for each in (first, second))
+    segments = Segments({"platform": ("ios", "web")}, 100)  # type: ignore[arg-type]  # is taken
+    campaign = scheduled_campaign(segments=segments)
+    values = (campaign.id, campaign.fingerprint, campaign.to_json())
+    row, _ = first.create(*values, format_instant(OPENS))
+    for services in (one, two):
+        services.directory.take(row)
+    layout = CellLayout(campaign)
+    strata = layout.strata
+
+    def count(number: int, combination: int, reports: int) -> None:
+        cells = np.full(reports, strata.number(number, combination) * 5, "<i4")
+        first.add([Submission(row.key, rng.bytes(16 * reports), cells.tobytes())])
+
+    def shown() -> dict[int, int]:
+        return layout.totals(first.published(row.key).counts)
+
+    def go_on(number: int) -> None:
+        count(number, 1, 60)
+        clock.now = OPENS + timedelta(days=number + 2, minutes=1)  # the round is over
+
+    pool = strata.number(strata.pool, 1)
+    for number in range(3):
+        go_on(number)
+        one.recorder.look()
+    assert shown() == {pool: 120}
+    go_on(3)
+    kind: Any = type(first)
+    write = kind._write
+
+    def slow(store: Any) -> Any:
+        monkeypatch.undo()
+        two.recorder.look()
+        return write(store)
+
+    monkeypatch.setattr(kind, "_write", slow)
+    one.recorder.look()
+    assert shown() == {pool: 240}
+    (release,) = first.published(row.key).releases
+    assert (release.number, release.smallest, release.last) == (2, 120, 120)
+    with first.snapshot(campaign.id) as found:
+        assert found is not None
+        assert found.rest == {strata.number(number, 1) * 5: 60 for number in range(4)}
+    first.close_campaign(campaign.id, format_instant(clock.now))
+    for services in (one, two):
+        services.directory.find(campaign.id)
+        services.recorder.look()
+    assert shown() == {pool: 240}
     first.close()
     second.close()
 

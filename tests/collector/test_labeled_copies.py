@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from noutput import frames
 from noutput.campaign import NextWave
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
+from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up, export_campaign, import_campaign
 from noutput.collector.store.check import check_database
 from noutput.collector.store.interface import Store
 from noutput.errors import DocumentError
 from tests.collector.conftest import make_campaign
-from tests.collector.labeled import labeled_campaign, reports, scheduled_campaign
+from tests.collector.labeled import OPENS, labeled_campaign, reports, scheduled_campaign
 from tests.collector.service import Service, start_service
 from tests.collector.test_archive import read_export, write_export
 
@@ -98,7 +100,7 @@ def add_one(counts: dict[str, int]) -> None:
 Damage = Callable[[dict[str, Any]], object]
 DAMAGED: tuple[tuple[Damage, str], ...] = (
     (lambda content: add_one(content["rest"]), "rest must add up to the published counts"),
-    (lambda content: content.update(rest={}), "no more reports than were counted"),
+    (lambda content: content.update(rest={}), "rest must add up to the published counts"),
     (lambda content: content.update(rest=[]), "rest must be a JSON object"),
     (lambda content: content.pop("rest"), "keys"),
     (set_back, "version must be 3 or later where a campaign has labels or rounds; found 2"),
@@ -166,11 +168,11 @@ def test_the_second_wave_is_of_what_is_published_of_all_labels(
     first = labeled_campaign(next_wave=NextWave(1000, 5000))
     with start_service(store) as service:
         service.create(first)
-        for labels, count in ((IOS, 600), (WEB, 350), ({"plan": "free"}, 30)):
+        for labels, count in ((IOS, 600), (WEB, 350), ({"plan": "free"}, 50)):
             service.batch(first, reports(first, count, rng, labels, center=40.0))
         service.app.services.adapter.look()
-        assert service.app.services.directory.known()[0].awaits_wave  # 30 are hidden
-        service.batch(first, reports(first, 90, rng, {"plan": "paid"}, center=40.0))
+        assert service.app.services.directory.known()[0].awaits_wave  # 50 are hidden
+        service.batch(first, reports(first, 70, rng, {"plan": "paid"}, center=40.0))
         service.app.services.adapter.look()
         (entry,) = service.app.services.directory.known()
         second = entry.campaign
@@ -186,3 +188,37 @@ def test_the_second_wave_is_of_what_is_published_of_all_labels(
         assert [wave["questions"][0]["reports"] for wave in found["waves"]] == [600, 200]
         low, high = found["questions"][0]["mean"]["interval"]
         assert low < 40.0 < high
+
+
+def test_copies_of_rounds_go_on_where_the_original_was(
+    store: Store, tmp_path: Path, rng: np.random.Generator, database: str
+) -> None:
+    """What was published without its round stays there, also without labels."""
+    campaign = scheduled_campaign()
+    with start_service(store, steps=Steps(100, 0.0)) as service:
+        service.create(campaign)
+        for number in range(3):
+            service.clock.now = OPENS + timedelta(days=number)
+            service.batch(campaign, reports(campaign, 60, rng, number=number))
+        service.clock.now = OPENS + timedelta(days=3, seconds=30)
+        service.publish()
+        row = store.campaign("commute")
+        assert row is not None
+        layout = CellLayout(campaign)
+        assert layout.totals(store.published(row.key).counts) == {layout.strata.pool: 120}
+    file = tmp_path / "commute.noutput"
+    export_campaign(store, "commute", file)
+    assert back_up(database, tmp_path / "copy.db") == 1
+    for name in ("other.db", "copy.db"):
+        with closing(open_store(str(tmp_path / name))) as other:
+            if name == "other.db":
+                import_campaign(other, file)
+            with start_service(other, steps=Steps(100, 0.0)) as service:
+                service.clock.now = OPENS + timedelta(days=3, seconds=30)
+                service.batch(campaign, reports(campaign, 40, np.random.default_rng(2), number=2))
+                service.clock.now += timedelta(days=1)
+                service.publish()
+                row = other.campaign("commute")
+                assert row is not None
+                shown = layout.totals(other.published(row.key).counts)
+                assert shown == {2: 100, layout.strata.pool: 120}

@@ -177,11 +177,13 @@ def test_what_is_too_little_is_published_without_its_labels(
     def shown() -> dict[int, int]:
         return layout.totals(either.store.published(key(either)).counts)
 
-    either.batch(campaign, reports(campaign, 90, rng, ios))
+    either.batch(campaign, reports(campaign, 60, rng, ios))
     assert shown() == {}
-    either.batch(campaign, reports(campaign, 20, rng, web))
+    either.batch(campaign, reports(campaign, 49, rng, web))
+    assert shown() == {}  # half of the minimum is to be of others than ios
+    either.batch(campaign, reports(campaign, 1, rng, web))
     assert shown() == {12: 110}  # the rest
-    either.batch(campaign, reports(campaign, 99, rng, ios))  # 90 of them are in the rest for good
+    either.batch(campaign, reports(campaign, 99, rng, ios))  # 60 are in the rest for good
     assert shown() == {12: 110}
     either.batch(campaign, reports(campaign, 1, rng, ios))
     assert shown() == {12: 110, numbers["ios"]: 100}
@@ -190,7 +192,7 @@ def test_what_is_too_little_is_published_without_its_labels(
     either.app.services.directory.find("commute")
     either.publish()  # 79 of web are too few, and stay hidden
     assert shown() == {12: 110, numbers["ios"]: 100}
-    assert either.total() == 90 + 20 + 100 + 79
+    assert either.total() == 60 + 50 + 100 + 79
 
 
 def test_a_round_is_published_to_its_end_when_it_is_over(

@@ -51,9 +51,11 @@ def test_every_report_has_a_cell_of_its_own() -> None:
                     assert layout.waves[0].rounds(np.array([cell], np.int32)).tolist() == [number]
                     assert layout.has_labels(cell)
     assert len(found) == 14 * 12 * 10
-    assert layout.size == 14 * 13 * 10
-    rests = set(range(layout.size)) - found
-    assert not any(map(layout.has_labels, rests))
+    assert layout.size == (14 + 1) * 13 * 10
+    assert all(layout.are_counted(found))
+    others = sorted(set(range(layout.size)) - found)  # rests, and the pool of all rounds
+    assert not any(layout.are_counted(others))
+    assert len(list(filter(layout.has_labels, others))) == 12 * 10
     assert layout.first_cell(3) == min(c for c in found if c >= 3 * 13 * 10)
 
 

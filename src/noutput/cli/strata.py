@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
     from noutput.campaign.schedule import Round
+    from noutput.campaign.segments import Segments
 
 __all__ = ["read_labels", "strata_lines", "when"]
 
@@ -20,7 +21,7 @@ def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
     if segments is not None:
         for name, labels in segments.names:
             yield "label", f"{name}: {', '.join(labels)}"
-        yield "", f"not protected; combinations are shown from {segments.minimum:,} reports on"
+        yield "", f"not protected; combinations are shown from {_least(segments)} reports on"
     if schedule is not None:
         size, answers = schedule.rounds_per_period, schedule.answers
         yield "rounds", f"{campaign.n_rounds:,}, one per {schedule.every}, {size:,} per period"
@@ -28,6 +29,10 @@ def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
         drawn = f"{answers:,} of {size:,} rounds, drawn in advance"
         yield "a device", f"answers in {'every round' if answers == size else drawn}: {per}"
         yield "", _needed(campaign)
+    if segments is not None and schedule is not None:
+        people = format(_people(campaign), ",")
+        yield "needs", f"{people} people, if all combinations are to be shown in every round;"
+        yield "", "with fewer, reports of small ones keep their labels or their round"
 
 
 def _needed(campaign: Campaign) -> str:
@@ -38,6 +43,26 @@ def _needed(campaign: Campaign) -> str:
     total = campaign.total_within(usual.days)
     beyond = f" (default: {usual.total:g})" if total > usual.total else ""
     return f"its policy needs a total of at least {total:.13g} in {usual.days:g} days{beyond}"
+
+
+def _least(segments: Segments) -> str:
+    """Return how many reports a combination has that a collector shows; it has steps of its own."""
+    from noutput.collector.steps import Steps
+
+    least = Steps().at_least(segments)
+    if least == segments.minimum:
+        return f"{least:,}"
+    return f"{least:,} (with noutput serve --step {segments.minimum}: {segments.minimum:,})"
+
+
+def _people(campaign: Campaign) -> int:
+    """Return how many people it takes, in a period, if as many have each combination of labels."""
+    from noutput.collector.steps import Steps
+
+    schedule = campaign.schedule
+    share = 1 if schedule is None else -(-schedule.rounds_per_period // schedule.answers)
+    questions = len(campaign.questions) if campaign.ask == "one" else 1
+    return Steps().at_least(campaign.segments) * campaign.n_combinations * questions * share
 
 
 def read_labels(labels: tuple[str, ...]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from noutput.errors import MissingExtraError
@@ -78,6 +78,8 @@ def _framework_app(services: Services) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with suppress(UnavailableError):  # then the counters of campaigns begin with 0
+            await services.lanes.store.run(services.count_stored)
         services.writer.start()
         services.recorder.start()
         services.closer.start()

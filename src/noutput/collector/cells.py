@@ -6,7 +6,8 @@ reports become cells, counts become tallies, and databases and exports get their
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -254,20 +255,25 @@ class CellLayout:
             found.setdefault(number, {})[cell] = reports
         return found
 
-    def rests(self, counts: Mapping[int, int]) -> dict[int, int]:
-        """Return counts of combinations as those of the rests of their rounds."""
+    def outputs(self, counts: Mapping[int, int]) -> Counter[tuple[int, int]]:
+        """Return counts over all strata, by the place of the block and the output."""
         cells = np.fromiter(counts, np.int64, len(counts))
         places = self.places(cells)
-        more = self.strata.combinations - self.strata.combinations_of(places.strata)
-        waves = places.blocks // len(self.campaign.questions)
-        found: dict[int, int] = {}
-        moved = (cells + more * self._strides[waves]).tolist()
-        for cell, number in zip(moved, counts.values(), strict=True):
-            found[cell] = found.get(cell, 0) + number
+        found = Counter[tuple[int, int]]()
+        pairs = zip(places.blocks.tolist(), places.outputs.tolist(), strict=True)
+        for pair, number in zip(pairs, counts.values(), strict=True):
+            found[pair] += number
+        return found
+
+    def are_counted(self, cells: Iterable[int]) -> list[bool]:
+        """Say of every cell whether reports are counted in it: not so in rests and the pool."""
+        strata = self.places(np.fromiter(cells, np.int64)).strata
+        own = self.strata.combinations_of(strata) < self.strata.combinations
+        found: list[bool] = (own & (self.strata.rounds_of(strata) < self.strata.rounds)).tolist()
         return found
 
     def has_labels(self, *cells: int) -> bool:
-        """Say whether reports are counted in cells: none is of a rest."""
+        """Say whether cells are of combinations of labels: none is of a rest."""
         strata = self.places(np.array(cells, np.int64)).strata
         return bool((self.strata.combinations_of(strata) < self.strata.combinations).all())
 

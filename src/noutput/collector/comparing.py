@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from noutput.campaign.segments import Segments
     from noutput.collector.measured import Measured
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
 
 __all__ = ["BETWEEN", "MOST_GROUPS", "Compared", "comparison", "read_names", "read_weights"]
@@ -89,7 +90,7 @@ def read_weights(
     for each in weights:
         group, _, number = each.rpartition(":")
         if group not in known:
-            first, *_ = sorted(known - {NOT_TOLD})
+            first, *_ = sorted(known)
             rule = f"be a group such as {first!r}, a colon and a number"
             raise InvalidArgumentError("weight", rule, each[:100])
         try:
@@ -111,7 +112,9 @@ def standardize_shares(weights: Mapping[str, float]) -> None:
         raise InvalidArgumentError("weight", rule, sum(weights.values()))
 
 
-def comparison(entry: KnownCampaign, counts: Mapping[int, int], asked: Compared) -> dict[str, Any]:
+def comparison(
+    entry: KnownCampaign, counts: Mapping[int, int], asked: Compared, steps: Steps
+) -> dict[str, Any]:
     """Return what `noutput.collector.http.strata_models.ComparisonModel` describes.
 
     Parameters
@@ -120,6 +123,8 @@ def comparison(entry: KnownCampaign, counts: Mapping[int, int], asked: Compared)
     counts : mapping
         What is published.
     asked : Compared
+    steps : Steps
+        In which it was published.
     """
     segments = entry.campaign.segments
     if segments is None:  # pragma: no cover (refused before)
@@ -136,7 +141,7 @@ def comparison(entry: KnownCampaign, counts: Mapping[int, int], asked: Compared)
             measured[group] = found
         reports = sum(part.tally.total for part in parts)
         rows.append({"group": group, "labels": dict(labels), "reports": reports})
-    hidden = sum(not row["reports"] for row in rows)
+    hidden, least = sum(not row["reports"] for row in rows), steps.at_least(segments)
     return {
         "campaign": entry.campaign.id,
         "question": question.name,
@@ -144,10 +149,10 @@ def comparison(entry: KnownCampaign, counts: Mapping[int, int], asked: Compared)
         "within": dict(asked.labels),
         "rounds": asked.rounds,
         "level": asked.level,
-        "minimum": segments.minimum,
+        "minimum": least,
         "groups": rows,
         "hidden": hidden,
-        "text": _told(len(rows), hidden, segments.minimum),
+        "text": _told(len(rows), hidden, least, _where(entry, asked)),
         "statistics": [_statistic(name, measured, asked) for name in statistics(question)],
     }
 
@@ -157,18 +162,30 @@ def _groups(
 ) -> Iterable[tuple[str, tuple[tuple[str, str], ...]]]:
     """Return every group: its name, and its labels."""
     known = dict(segments.names)
+    taken = {label for name in names for label in known[name]}
+    nothing = "not told" if "not told" not in taken else "(not told)"
     for labels in product(*((*known[name], NOT_TOLD) for name in names)):
-        yield BETWEEN.join(labels), tuple(zip(names, labels, strict=True))
+        text = BETWEEN.join(label or nothing for label in labels)
+        yield text, tuple(zip(names, labels, strict=True))
 
 
-def _told(groups: int, hidden: int, minimum: int) -> str:
+def _where(entry: KnownCampaign, asked: Compared) -> str:
+    """Return where a combination has enough reports to be shown."""
+    if asked.rounds is not None:
+        return " in one of these rounds"
+    if entry.campaign.schedule is not None:
+        return " in a round, or in the rounds together whose reports keep their labels"
+    return ""
+
+
+def _told(groups: int, hidden: int, least: int, where: str) -> str:
     """Return how many groups are shown, in words."""
     shown = f"{groups - hidden} of {groups} groups are shown."
     if not hidden:
         return shown
     return (
-        f"{shown} The others have no combination of labels with {minimum:,} reports or more in a "
-        "round: their reports are published without labels, if at all."
+        f"{shown} The others have no combination of labels with {least:,} reports or more{where}: "
+        "their reports are published without labels, if at all."
     )
 
 
@@ -199,9 +216,8 @@ def _standardized(groups: Mapping[str, Measured], asked: Compared) -> dict[str, 
     weights = dict(asked.weights)
     missing = [group for group, weight in weights.items() if weight and group not in groups]
     if missing:
-        told = ", ".join(group or "not told" for group in missing)
         return {"value": None, "standard_error": None, "interval": None,
-                "reason": f"too few reports of {told}"}  # fmt: skip
+                "reason": f"too few reports of {', '.join(missing)}"}  # fmt: skip
     estimates = {group: each.estimate for group, each in groups.items()}
     found = standardize(estimates, {group: weights.get(group, 0.0) for group in estimates})
     return {

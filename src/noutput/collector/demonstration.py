@@ -136,7 +136,7 @@ class Demonstration:
         """Return how the platforms of the campaign with rounds compare, from what is published."""
         entry = self._entry(self.panel)
         counts = self.collector.store.published(entry.key).counts
-        return comparison(entry, counts, Compared(("platform",), 0, None, PAGE_LEVEL))
+        return comparison(entry, counts, Compared(("platform",), 0, None, PAGE_LEVEL), _STEPS)
 
     def send(self, people: Population, campaign: Campaign | None = None) -> Iterator[int]:
         """Let people report over HTTP; yield how many have."""

@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING, Any
 from noutput.amplification.published import DELTA
 from noutput.collector.guarantees import operator_sentence, whom
 from noutput.collector.strata import Selection
+from noutput.collector.whole import left_out
 from noutput.estimate.summary import AnswerSummary, Summary
 from noutput.questions import Answers, Number, YesNo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from noutput.campaign.campaign import Campaign
-    from noutput.campaign.segments import Segments
     from noutput.collector.estimates import QuestionEstimates
     from noutput.collector.guarantees import Readers
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.collector.store.interface import Published
     from noutput.estimate.summary import Figure
 
 __all__ = ["estimates_document", "privacy_document", "strata_document", "waves_document"]
 
 _NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "intervals",
            "goodness_of_fit")  # fmt: skip
+_MOST_LISTED = 20  # rounds
 
 
 def estimates_document(
@@ -74,36 +78,54 @@ def privacy_document(campaign: Campaign, readers: Readers | None) -> dict[str, A
 
 
 def strata_document(
-    entry: KnownCampaign, counts: Mapping[int, int], selection: Selection
+    entry: KnownCampaign, shown: Published, selection: Selection, steps: Steps, now: datetime
 ) -> dict[str, Any]:
     """Return which labels and rounds estimates are about, and how many combinations are hidden."""
     strata, segments = entry.layout.strata, entry.campaign.segments
-    rounds = Selection(rounds=selection.rounds)
-    totals = entry.layout.stratum_totals(counts, rounds)
+    totals = entry.layout.stratum_totals(shown.counts, Selection(rounds=selection.rounds))
     labeled = {number % strata.each for number in totals} - {strata.combinations}
     rest = sum(n for number, n in totals.items() if number % strata.each == strata.combinations)
+    pooled = sum(n for number, n in totals.items() if number // strata.each == strata.pool)
+    partial = left_out(entry, shown, selection, now)
+    least = steps.at_least(segments)
+    told = [] if segments is None else [_hidden(entry, len(labeled), rest, least)]
+    if pooled:
+        told.append(f"{pooled:,} reports are published without their round.")
+    if partial:
+        told.append(_left_out(partial))
     return {
         "labels": dict(selection.labels),
         "rounds": selection.rounds,
-        "minimum": None if segments is None else segments.minimum,
+        "minimum": None if segments is None else least,
         "combinations": strata.combinations,
         "shown": len(labeled),
         "rest": rest,
-        "text": _hidden(strata.combinations, len(labeled), rest, segments),
+        "pooled": pooled,
+        "partial": partial,
+        "text": " ".join(told),
     }
 
 
-def _hidden(combinations: int, shown: int, rest: int, segments: Segments | None) -> str:
+def _hidden(entry: KnownCampaign, shown: int, rest: int, least: int) -> str:
     """Say how many combinations of labels are too small to show."""
-    if segments is None:
-        return ""
+    combinations = entry.layout.strata.combinations
     if shown == combinations:
         return f"All {combinations} combinations of labels are shown."
+    where = "" if entry.campaign.schedule is None else ", in a round or in several together"
     return (
         f"{shown} of {combinations} combinations of labels are shown. The others have fewer than "
-        f"{segments.minimum:,} reports on a question in a round, or none: {rest:,} reports are "
-        "published without their labels, and count for the whole only."
+        f"{least:,} reports on a question{where}, or none: {rest:,} reports are published without "
+        "their labels, and count for the whole only."
     )
+
+
+def _left_out(rounds: Sequence[int]) -> str:
+    """Say which rounds are no part of estimates."""
+    if len(rounds) == 1:
+        return f"Round {rounds[0]} is left out: its reports are published with their labels."
+    listed = ", ".join(map(str, rounds[:_MOST_LISTED]))
+    more = f" and {len(rounds) - _MOST_LISTED} more" if len(rounds) > _MOST_LISTED else ""
+    return f"Rounds {listed}{more} are left out: their reports are published with their labels."
 
 
 def waves_document(

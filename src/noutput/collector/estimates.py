@@ -31,6 +31,7 @@ from noutput.collector.guarantees import (
 from noutput.collector.lanes import BusyError, Lane, Once
 from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
+from noutput.collector.whole import whole_counts
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.estimate.summary import AnswerSummary, Summary, summaries
 from noutput.questions import Answers, Number, Question
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
     from noutput.collector.clock import Clock
     from noutput.collector.metrics import Metrics
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release, Store
     from noutput.estimate.evidence import Evidence
@@ -179,7 +181,7 @@ class _Answer:
     """One answer, and until when it is used without a look at the counts."""
 
     found: CampaignEstimates | None = None
-    published: int = -1  # how many reports of all strata were, when it was computed
+    state: tuple[int, int] = (-1, 0)  # how many reports were published, and rounds over
     until: float = 0.0
 
 
@@ -193,6 +195,8 @@ class Estimates:
     metrics : Metrics
     lane : Lane
         Where they are computed.
+    steps : Steps
+        In which reports are published.
 
     Notes
     -----
@@ -207,8 +211,11 @@ class Estimates:
     Called in one event loop.
     """
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics, lane: Lane) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, metrics: Metrics, lane: Lane, steps: Steps
+    ) -> None:
         self._store = store
+        self._steps = steps
         self._clock = clock
         self._metrics = metrics
         self._lane = lane
@@ -295,9 +302,12 @@ class Estimates:
         now = self._clock()
         shown = self._store.published(entry.key)
         published = sum(shown.counts.values())
-        if found is None or published != answer.published:
-            found = answer.found = _compute(entry, shown, bins, place, assume, selection, now)
-            answer.published = published
+        over = entry.rounds_over(now) if selection.rounds else 0
+        if found is None or (published, over) != answer.state:
+            found = answer.found = _compute(
+                entry, shown, bins, place, assume, selection, self._steps, now
+            )
+            answer.state = published, over
             self._metrics.estimates += 1
         end = time.monotonic()
         longest = _LONGEST_ASSUMING_SECONDS if assume else LONGEST_REST_SECONDS
@@ -350,6 +360,7 @@ def _compute(
     place: int | None,
     assume: str,
     selection: Selection,
+    steps: Steps,
     now: datetime,
 ) -> CampaignEstimates:
     campaign = entry.campaign
@@ -357,7 +368,8 @@ def _compute(
     tables = by_table(entry.layout, releases)
     found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
     for index, each in enumerate(campaign.questions):
-        parts = pooled(entry, index, shown.counts, selection or None)
+        counts = whole_counts(entry, shown, selection, index, now)
+        parts = pooled(entry, index, counts, selection or None)
         known: Mapping[float, Summary | AnswerSummary] = {}
         reason: str | None = None
         note = ""
@@ -385,7 +397,7 @@ def _compute(
         "waves": waves,
     }
     if entry.layout.strata.size > 1:
-        more["strata"] = strata_document(entry, shown.counts, selection)
+        more["strata"] = strata_document(entry, shown, selection, steps, now)
     contents = Contents(campaign, found, more)
     _ = contents[PAGE_LEVEL]
     return CampaignEstimates(found[PAGE_LEVEL], contents, everybody, waves)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["comparison_csv", "trend_csv"]
+__all__ = ["comparison_csv", "harmless", "trend_csv"]
 
 _COMPARED = ("kind", "statistic", "first", "second", "reports", "value", "standard_error", "low",
              "high")  # fmt: skip
-_ROUNDS = ("round", "start", "end", "is_over", "reports", "value", "standard_error", "low", "high",
-           "trend", "trend_low", "trend_high", "jump")  # fmt: skip
+_ROUNDS = ("round", "start", "end", "is_over", "is_whole", "reports", "value",
+           "standard_error", "low", "high", "trend", "trend_low", "trend_high", "jump")  # fmt: skip
 
 
 def comparison_csv(found: Mapping[str, Any]) -> str:
@@ -27,13 +27,14 @@ def _compared(
     statistics: Iterable[Mapping[str, Any]], reports: Mapping[str, int]
 ) -> Iterable[Sequence[object]]:
     for each in statistics:
-        name = each["name"]
+        name = harmless(each["name"])
         for row in each["estimates"]:
-            yield ("estimate", name, row["group"], "", reports[row["group"]], row["value"],
+            group = row["group"]
+            yield ("estimate", name, harmless(group), "", reports[group], row["value"],
                    row["standard_error"], *row["interval"])  # fmt: skip
         for row in each["differences"]:
-            yield ("difference", name, row["first"], row["second"], "", row["value"],
-                   row["standard_error"], row["low"], row["high"])  # fmt: skip
+            yield ("difference", name, harmless(row["first"]), harmless(row["second"]), "",
+                   row["value"], row["standard_error"], row["low"], row["high"])  # fmt: skip
         known = each["standardized"]
         if known is not None and known["value"] is not None:
             yield ("standardized", name, "", "", "", known["value"], known["standard_error"],
@@ -57,9 +58,20 @@ def _round(row: Mapping[str, Any]) -> Sequence[object]:
         if smoothed is None
         else (smoothed["value"], *smoothed["interval"], smoothed["jump"])
     )
-    over = "true" if row["is_over"] else "false"
-    head = (row["round"], row["start"], row["end"], over, row["reports"])
+    over, whole = ("true" if row[name] else "false" for name in ("is_over", "is_whole"))
+    head = (row["round"], row["start"], row["end"], over, whole, row["reports"])
     return (*head, *estimate, *point)
+
+
+def harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("4.1")
+    ("'=1+1", '4.1')
+    """
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def _written(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -129,8 +129,10 @@ def whom(campaign: Campaign) -> str:
 def campaign_readers(entry: KnownCampaign, releases: Sequence[Release]) -> Readers | None:
     """Return what holds for everybody whose reports of a campaign were published.
 
-    With a schedule, it is about all reports of one period, each of which is in a step of another
-    round: losses and chances add up.
+    With a schedule, it is about all reports of one period. They may be in one step, if they are
+    published without their rounds. Changing one after the other, each of k changes costs
+    epsilon and delta, and later ones multiply what the earlier ones cost: (k epsilon, delta times
+    the sum of e^(i epsilon) over i < k). That holds for different steps, too.
     """
     campaign = entry.campaign
     found = worst_of(
@@ -140,7 +142,9 @@ def campaign_readers(entry: KnownCampaign, releases: Sequence[Release]) -> Reade
     if found is None or campaign.schedule is None:
         return found
     times = campaign.schedule.answers
-    return Readers(times * found.epsilon, times * found.delta, found.step, whom(campaign))
+    factor = math.fsum(math.exp(place * found.epsilon) for place in range(times))
+    delta = found.delta if times == 1 else found.delta * factor * (1.0 + 1e-12)
+    return Readers(times * found.epsilon, delta, found.step, whom(campaign))
 
 
 def by_table(layout: CellLayout, releases: Sequence[Release]) -> list[Release]:

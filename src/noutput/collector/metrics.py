@@ -21,7 +21,7 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Metrics:
-    """What one collector process did since it started.
+    """What one collector process did since it started; of campaigns, what was counted before, too.
 
     Examples
     --------
@@ -52,6 +52,21 @@ class Metrics:
         self.repeated += repeated
         self._commits[bisect_left(_BOUNDS, seconds)] += 1
         self._commit_seconds += seconds
+
+    def stored(self, campaign: str, reports: int, rounds: Mapping[int, int]) -> None:
+        """Note what the database had of a campaign when the process started, also by round.
+
+        Examples
+        --------
+        >>> metrics = Metrics()
+        >>> metrics.stored("commute", 1500, {4: 200})
+        >>> metrics.campaign("commute", 10)
+        >>> 'noutput_campaign_reports_total{campaign="commute"} 1510' in metrics.render()
+        True
+        """
+        self._campaigns[campaign] += reports
+        if rounds:
+            self._rounds.setdefault(campaign, Counter()).update(rounds)
 
     def campaign(self, campaign: str, accepted: int) -> None:
         """Note reports of a campaign that were counted."""

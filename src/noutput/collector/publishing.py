@@ -1,25 +1,39 @@
 r"""Publishing: which counts of a campaign are published next, and which stay hidden.
 
 A campaign without labels and rounds publishes the counts of a question whenever enough reports
-came since it did so last (`noutput.collector.steps`). With them, three rules are added:
+came since it did so last (`noutput.collector.steps`). With them, these rules are added. *Enough*
+are at least `Segments.minimum` reports, and at least as many as every step has.
 
-1. Every combination of labels, of every round, is published in steps of its own, of at least
-   `Segments.minimum` reports.
+1. Every combination of labels, of every round, is published in steps of its own, if they are
+   enough.
 2. Combinations of a round that have fewer reports are published together, without their labels:
-   this is the *rest*, in steps of at least as many. A combination that reaches the minimum leaves
-   the rest: of the reports that come from then on, the first minimum are its first step.
-3. When a round is over, or the campaign is closed, what is left of all combinations is one more
-   step of the rest, if it has at least as many reports. Otherwise it is never published.
+   this is the *rest* of the round. A combination that reaches the minimum leaves the rest: of the
+   reports that come from then on, the first minimum are its first step. When a round is over, or
+   the campaign is closed, what is left of all combinations is one more step of the rest.
+3. In two of five rounds (`Strata.keeps_labels`) there is no rest. What is left of a combination
+   when such a round is over waits for what is left of it in others, and is published with its
+   labels and without its round: this is the *pool* of the combination. What rule 2 leaves of the
+   other rounds goes there as well, and so does what is left of rounds without labels.
+4. When the campaign is closed, what is left of all pools is published without labels and rounds.
+5. A step without labels has enough reports, and at least half of the minimum are of others than
+   its largest combination. Otherwise it is not published.
 
 Notes
 -----
-**Nothing hidden is found by subtraction.** Every report is published at most once: as part of one
-step of its combination, or as part of one step of the rest; reports that were in the rest stay
-there. What anybody can see, at any times, are sums of steps. Steps are disjoint sets of reports,
-so a linear combination of what is published is a function of the counts of whole steps. If it is
-not zero, it depends on all reports of at least one step, and those are at least as many as the
-minimum, of one combination that is shown or of several without their labels.
-`tests/collector/test_hiding.py` shows so over random arrivals.
+**Why two kinds of rounds.** A report is published once, with its round or with its labels where it
+cannot be with both. If all reports of small combinations kept their round, no comparison of
+labels would have them, however long the campaign is; if all kept their labels, no trend would. A
+part of every round's would change who stands for everybody from round to round. So rounds take
+turns, and a round that is published with its labels has no estimate of everybody
+(`noutput.collector.whole`).
+
+**Nothing hidden is found by subtraction.** Every report is published at most once, in one step;
+reports that were in a step stay there. What anybody can see, at any times, are sums of steps. Steps
+are disjoint sets of reports, so a linear combination of what is published is a function of the
+counts of whole steps. If it is not zero, it depends on all reports of at least one step, and those
+are enough reports of one combination, or of several without their labels. In a step of several,
+at least half of the minimum are of others than any one combination, so it is not one combination
+under another name. `tests/collector/test_hiding.py` shows so over random arrivals.
 
 Because steps are disjoint, what is promised to a person is what the counts of one step reveal, as
 it is without labels (``docs/privacy.md``). Whether a step is due depends on how many reports there
@@ -58,7 +72,7 @@ class Counted(NamedTuple):
     released : int
         How many of them were published in their own stratum.
     rest : int
-        How many of them were published in the rest of their round.
+        How many of them were published without their labels, or without their round.
     """
 
     reports: int
@@ -82,7 +96,8 @@ class Step:
     counts : dict
         What is published of its cells from then on.
     taken : dict
-        Of a step of the rest: how many reports of each cell have been published there.
+        Of a step of a rest or of the pool: how many reports of each cell have been published in
+        another stratum than their own.
     """
 
     release: Release
@@ -102,7 +117,8 @@ class Publishing:
     final : int
         How many rounds are over, so that no more reports of them will come.
     first : int
-        How many of them were published to their end before, and are not looked at again.
+        How many of them were published to their end before. What is left of them is looked at
+        again when another round is over, or the campaign is closed.
     """
 
     layout: CellLayout
@@ -112,8 +128,17 @@ class Publishing:
 
     @property
     def first_cell(self) -> int:
-        """The first cell that is looked at."""
+        """The first cell of the rounds that are not published to their end."""
         return self.layout.first_cell(self.first)
+
+    def looks_back(self, *, closed: bool) -> bool:
+        """Say whether cells before the first are wanted, those of them that have fresh reports."""
+        return self.layout.strata.is_pooled and (closed or self.final > self.first)
+
+    @property
+    def least(self) -> int:
+        """How many reports a step has at least."""
+        return self.steps.at_least(self.layout.strata.segments)
 
     def due(
         self, cells: Mapping[int, Counted], before: Sequence[Release], now: str, *, closed: bool
@@ -123,7 +148,8 @@ class Publishing:
         Parameters
         ----------
         cells : mapping
-            All cells with a report, from `first_cell`.
+            All cells with a report, from `first_cell`; where one `looks_back`, those before with a
+            fresh report.
         before : sequence of Release
             The last release of every block.
         now : str
@@ -154,34 +180,76 @@ class Publishing:
     def _stratified(
         self, cells: Mapping[int, Counted], known: dict[int, Release], now: str, *, closed: bool
     ) -> Iterator[Step]:
-        layout, strata = self.layout, self.layout.strata
-        steps = self.steps
-        if strata.segments is not None:
-            steps = replace(steps, least=max(steps.least, strata.segments.minimum))
-        left: dict[int, list[int]] = {}  # cells of the blocks that may go to a rest, by its block
-        for number, mine in self._blocks(cells).items():
+        strata, steps = self.layout.strata, replace(self.steps, least=self.least)
+        found = self._blocks(cells)
+        over: dict[int, list[int]] = {}  # what is left of rounds that are over, by its block
+        rests: dict[int, list[int]] = {}  # blocks whose reports may go to a rest, by its block
+        for number, mine in found.items():
             last = known.get(number)
             fresh = sum(cells[cell].fresh for cell in mine)
-            final = closed or layout.block(number).stratum // strata.each < self.final
-            if fresh >= _wanted(steps, last, final=final):
+            of_round = self.layout.block(number).stratum // strata.each
+            final = closed or of_round < self.final
+            if of_round >= self.first and fresh >= _wanted(steps, last, final=final):
                 counts = {cell: cells[cell].released + cells[cell].fresh for cell in mine}
                 yield Step(_next(number, last, fresh, now), counts)
-            elif strata.segments is not None:
-                counted = sum(cells[cell].reports for cell in mine)
-                if final or counted < steps.least:
-                    left.setdefault(self._rest(number), []).extend(mine)
-        for number, mine in left.items():
+                continue
+            if final:
+                over[number] = mine
+            small = sum(cells[cell].reports for cell in mine) < steps.least
+            if self._has_rest(of_round) and (final or small):
+                rests.setdefault(self._rest(number), []).append(number)
+        for number, blocks in rests.items():
             last = known.get(number)
-            fresh = sum(cells[cell].fresh for cell in mine)
-            block = layout.block(number)
-            final = closed or block.stratum // strata.each < self.final
-            if fresh >= _wanted(steps, last, final=final):
-                yield self._step_of_rest(number, mine, cells, _next(number, last, fresh, now))
+            final = closed or self.layout.block(number).stratum // strata.each < self.final
+            mine = [cell for block in blocks for cell in found[block]]
+            if self._is_mixed(mine, cells, _wanted(steps, last, final=final)):
+                yield self._moved(number, mine, cells, last, now)
+                for block in blocks:
+                    over.pop(block, None)
+        if strata.is_pooled:
+            yield from self._pooled(over, cells, known, now, steps, closed=closed)
 
-    def _step_of_rest(
-        self, number: int, mine: list[int], cells: Mapping[int, Counted], release: Release
-    ) -> Step:
-        """Return a step of a rest: what it has from then on, and of which cells."""
+    def _pooled(
+        self, over: Mapping[int, list[int]], cells: Mapping[int, Counted],
+        known: Mapping[int, Release], now: str, steps: Steps, *, closed: bool,
+    ) -> Iterator[Step]:  # fmt: skip
+        """Return the steps without rounds, of what is left of rounds that are over."""
+        pools: dict[int, list[int]] = {}
+        for number, mine in over.items():
+            pools.setdefault(self._pool(number), []).extend(mine)
+        rests: dict[int, list[int]] = {}
+        for number, mine in pools.items():
+            last = known.get(number)
+            if sum(cells[cell].fresh for cell in mine) >= _wanted(steps, last, final=closed):
+                yield self._moved(number, mine, cells, last, now)
+            elif closed and self.layout.strata.segments is not None:
+                rests.setdefault(self._rest(number), []).extend(mine)
+        for number, mine in rests.items():
+            if self._is_mixed(mine, cells, steps.least):
+                yield self._moved(number, mine, cells, known.get(number), now)
+
+    def _has_rest(self, of_round: int) -> bool:
+        """Say whether small combinations of a round are published together."""
+        strata = self.layout.strata
+        if strata.segments is None or of_round < self.first:
+            return False
+        return not strata.keeps_labels(of_round)
+
+    def _is_mixed(self, mine: list[int], cells: Mapping[int, Counted], wanted: int) -> bool:
+        """Say whether cells have enough reports, and enough outside of any one combination."""
+        strata = self.layout.places(np.array(mine, np.int64)).strata
+        sizes = Counter[int]()
+        combinations = self.layout.strata.combinations_of(strata).tolist()
+        for cell, combination in zip(mine, combinations, strict=True):
+            sizes[combination] += cells[cell].fresh
+        total = sizes.total()
+        return total >= wanted and 2 * (total - max(sizes.values())) >= self.least
+
+    def _moved(
+        self, number: int, mine: list[int], cells: Mapping[int, Counted], last: Release | None,
+        now: str,
+    ) -> Step:  # fmt: skip
+        """Return a step of a rest or a pool: what it has from then on, and of which cells."""
         block = self.layout.block(number)
         counts = {cell: cells[cell].released for cell in block.cells if cell in cells}
         outputs = self.layout.places(np.array(mine, np.int64)).outputs.tolist()
@@ -189,6 +257,7 @@ class Publishing:
             own = block.cells[output]
             counts[own] = counts.get(own, 0) + cells[cell].fresh
         taken = {cell: cells[cell].rest + cells[cell].fresh for cell in mine if cells[cell].fresh}
+        release = _next(number, last, sum(cells[cell].fresh for cell in mine), now)
         return Step(release, {cell: n for cell, n in counts.items() if n}, taken)
 
     def _blocks(self, cells: Mapping[int, Counted]) -> dict[int, list[int]]:
@@ -206,6 +275,12 @@ class Publishing:
         strata, each = self.layout.strata, len(self.layout.campaign.questions)
         stratum, question = divmod(number, each)
         return (stratum - stratum % strata.each + strata.combinations) * each + question
+
+    def _pool(self, number: int) -> int:
+        """Return the number of the block of a block's combination without its round."""
+        strata, each = self.layout.strata, len(self.layout.campaign.questions)
+        stratum, question = divmod(number, each)
+        return strata.number(strata.pool, stratum % strata.each) * each + question
 
 
 def _wanted(steps: Steps, last: Release | None, *, final: bool) -> int:

@@ -83,7 +83,7 @@ class Services:
         counting = sink(self.store, self.archive)
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         lane = self.lanes.estimates
-        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane))
+        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane, self.steps))
         put(self, "computed", Computed(self.store, self.metrics, lane))
         put(self, "courses", Computed(self.store, self.metrics, self.lanes.trends))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
@@ -100,6 +100,21 @@ class Services:
         if self.archive is None:
             return None
         return Archiver(self.archive, self.directory, self.metrics, self.lanes.archiving)
+
+    def count_stored(self) -> None:
+        """Let the counters of campaigns begin with what the database has; called in a thread.
+
+        So they have a series for every campaign with reports, also after a restart.
+        """
+        totals = self.store.totals()
+        for entry in self.directory.all():
+            rounds: dict[int, int] = {}
+            if entry.campaign.schedule is not None and entry.closed is None:
+                over = entry.rounds_over(self.clock())
+                known = entry.layout.by_round(self.store.counts(entry.key))
+                rounds = {n: sum(counts.values()) for n, counts in known.items() if n >= over}
+            if entry.key in totals:
+                self.metrics.stored(entry.campaign.id, totals[entry.key], rounds)
 
     def note(self) -> None:
         """Publish what is due, and begin the waves that are due by it; called in a thread."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from noutput.campaign.segments import Segments
 
 __all__ = ["Steps"]
 
@@ -50,6 +54,18 @@ class Steps:
         _checks.whole("least", self.least, 1, _LARGEST)
         if not 0.0 <= _checks.finite("share", self.share) <= 1.0:
             raise InvalidArgumentError("share", "lie between 0 and 1", self.share)
+
+    def at_least(self, segments: Segments | None) -> int:
+        """Return how many reports every step of a campaign has: with labels, their minimum, too.
+
+        Examples
+        --------
+        >>> from noutput.campaign.segments import Segments
+        >>> platforms = {"platform": ("ios", "android")}
+        >>> [Steps().at_least(Segments(platforms, minimum)) for minimum in (100, 2_000)]
+        [500, 2000]
+        """
+        return self.least if segments is None else max(self.least, segments.minimum)
 
     def size(self, published: int) -> int:
         """Return how many new reports the next step has at least."""

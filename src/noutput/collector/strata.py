@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["NOT_TOLD", "Selection", "Strata"]
 
 NOT_TOLD = ""  # in place of a label
+_CYCLE, _LABELED = 5, (1, 3)  # of these rounds, reports of small combinations keep their labels
 
 Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -37,16 +38,19 @@ class Strata:
     Notes
     -----
     All combinations of a round come before those of the next. Where there are segments, each
-    round has one more stratum after its combinations: the rest, in which nobody's reports are
-    counted, and in which reports are published whose combination has too few of them. See
-    `noutput.collector.publishing`.
+    round has one more stratum after its combinations: the rest, in which reports are published
+    whose combination has too few of them. Where there are rounds, as many strata come after the
+    last round as a round has: the *pool*, in which reports are published without their rounds.
+    Nobody's reports are counted in a rest or in the pool. See `noutput.collector.publishing`.
 
     Examples
     --------
     >>> from noutput.campaign.segments import Segments
     >>> strata = Strata(rounds=4, segments=Segments({"platform": ("ios", "android")}))
     >>> strata.combinations, strata.size, strata.number(2, 1), strata.rest(2)
-    (3, 16, 9, 11)
+    (3, 20, 9, 11)
+    >>> strata.pool, [strata.keeps_labels(number) for number in range(4)]
+    (4, [False, True, False, True])
     >>> Strata().size
     1
     """
@@ -72,7 +76,25 @@ class Strata:
     @property
     def size(self) -> int:
         """How many strata there are."""
-        return self.rounds * self.each
+        return (self.rounds + self.is_pooled) * self.each
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether reports may be published without their rounds."""
+        return self.rounds > 1
+
+    @property
+    def pool(self) -> int:
+        """The number that stands for all rounds, where reports are published without theirs."""
+        return self.rounds
+
+    def keeps_labels(self, round_number: int) -> bool:
+        """Say whether reports of small combinations keep their labels, and not their round.
+
+        So it is in two of five rounds. Five has no factor in common with 7 and 24: every day of
+        the week and every hour of the day has rounds of both kinds.
+        """
+        return self.segments is not None and self.is_pooled and round_number % _CYCLE in _LABELED
 
     def number(self, round_number: int, combination: int) -> int:
         """Return the stratum of a combination in a round."""
@@ -91,7 +113,7 @@ class Strata:
         return round_number * self.each + self.combinations
 
     def rounds_of(self, strata: Longs) -> Longs:
-        """Return the rounds of strata."""
+        """Return the rounds of strata; one more than the last is the pool."""
         return strata // self.each
 
     def combinations_of(self, strata: Longs) -> Longs:

@@ -9,16 +9,17 @@ from noutput.campaign.text import format_instant
 from noutput.collector.measured import check_statistic, measure_one
 from noutput.collector.pooled import pooled
 from noutput.collector.strata import Selection
+from noutput.collector.whole import partial_rounds
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.shifts import find_shifts
 from noutput.estimate.trend import trend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from noutput.collector.measured import Measured
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.collector.store.interface import Published
     from noutput.estimate.trend import Trend
 
 __all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "course"]
@@ -58,11 +59,12 @@ class Followed:
 
 
 def course(
-    entry: KnownCampaign, counts: Mapping[int, int], asked: Followed, now: datetime
+    entry: KnownCampaign, shown: Published, asked: Followed, now: datetime
 ) -> dict[str, Any]:
     """Return what `noutput.collector.http.strata_models.TrendModel` describes.
 
-    Of more than 200 rounds, it is about the last 200 that have begun.
+    Of more than 200 rounds, it is about the last 200 that have begun. Where no labels are selected,
+    it is about everybody, and rounds that are not published as a whole have no estimate.
     """
     campaign = entry.campaign
     if campaign.schedule is None:  # pragma: no cover (refused before)
@@ -73,16 +75,20 @@ def course(
     last = min(last, max(entry.rounds_begun(now) - 1, first))
     first = max(first, last - MOST_ROUNDS + 1)
     over = entry.rounds_over(now)
-    rounds = entry.layout.by_round(counts)
+    rounds = entry.layout.by_round(shown.counts)
+    partial: frozenset[int] = frozenset()
+    if not asked.selection.labels:
+        partial = partial_rounds(entry, shown, asked.question, now)
     rows, figures = [], []
     for number in range(first, last + 1):
         selection = Selection(asked.selection.labels, (number, number))
         parts = pooled(entry, asked.question, rounds.get(number, {}), selection)
-        figure = measure_one(question, parts, asked.level, name)
+        whole = number not in partial
+        figure = measure_one(question, parts, asked.level, name) if whole else None
         figures.append(figure)
         rows.append(
             _row(entry, number, sum(part.tally.total for part in parts), figure)
-            | {"is_over": number < over}
+            | {"is_over": number < over, "is_whole": whole}
         )
     estimates = [None if each is None else each.estimate for each in figures]
     smoothed = None

@@ -38,7 +38,8 @@ class GroupedTally(Mapping[Labels, Tally]):
     minimum : int
         How many reports a group has at least; all other groups are hidden.
     rest : Tally, optional
-        The reports of all hidden groups together; None where they are fewer than the minimum, too.
+        The reports of all hidden groups together; None where they are fewer than the minimum, too,
+        or where fewer than half of the minimum are of others than the largest of these groups.
     hidden : int
         How many groups have fewer reports.
 
@@ -51,15 +52,17 @@ class GroupedTally(Mapping[Labels, Tally]):
     group of three people learns more about them than epsilon says, if the labels tell who they
     are. `minimum` hides such groups, and everything that would tell them by subtraction: the
     sum of all reports is `total`, that of the groups shown and of the rest where it is shown, and
-    `margin` adds up the same. Count once by all labels and take margins of that: a second count by
-    fewer labels hides other groups, and the difference of both tells about those that are hidden.
+    `margin` adds up the same. A rest that is nearly all of one group would be this group under
+    another name, and is not shown. Count once by all labels and take margins of that: a second
+    count by fewer labels hides other groups, and the difference of both tells about those that are
+    hidden.
 
     Examples
     --------
     >>> import noutput as no, pyarrow as pa
     >>> from noutput import frames
     >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
-    >>> towns = ["A"] * 600 + ["B"] * 500 + ["C"] * 70 + [None] * 30
+    >>> towns = ["A"] * 600 + ["B"] * 500 + ["C"] * 60 + [None] * 40
     >>> people = pa.table({"age": [30, 50] * 600, "town": towns})
     >>> reports = frames.privatize(people, "age", mechanism=m, bounds=(0, 120), keep="town")
     >>> groups = frames.tally(reports, "age", m, by="town", minimum=80)
@@ -224,8 +227,10 @@ def grouped_tally(
     shown = {key: tally for key, tally in groups.items() if tally.total >= minimum}
     small = [tally for tally in groups.values() if tally.total < minimum]
     rest = Tally.sum(small) if small else None
-    if rest is not None and rest.total < minimum:
-        rest = None
+    if rest is not None:
+        others = rest.total - max(tally.total for tally in small)
+        if rest.total < minimum or 2 * others < minimum:
+            rest = None
     ordered = {key: shown[key] for key in _ordered(shown)}
     return GroupedTally(by, mechanism, ordered, minimum, rest, len(small))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from noutput.questions import Question
 
-__all__ = ["ComparisonView", "comparison_view", "group_name"]
+__all__ = ["ComparisonView", "comparison_view"]
 
 _MOST_PAIRS = 60  # on a page; the exports have all
 
@@ -52,17 +52,6 @@ class ComparisonView:
     unit: str
 
 
-def group_name(group: str) -> str:
-    """Write the labels of a group.
-
-    Examples
-    --------
-    >>> group_name("ios / "), group_name(""), group_name("web / 4.2")
-    ('ios / not told', 'not told', 'web / 4.2')
-    """
-    return BETWEEN.join(label or "not told" for label in group.split(BETWEEN))
-
-
 def comparison_view(question: Question, statistic: str, found: Mapping[str, Any]) -> ComparisonView:
     """Prepare what `noutput.collector.comparing.comparison` found about one statistic."""
     told = reading(question, statistic)
@@ -72,7 +61,7 @@ def comparison_view(question: Question, statistic: str, found: Mapping[str, Any]
         row["group"]: told.figure(row["value"], row["interval"]) for row in chosen["estimates"]
     }
     order = sorted(figures, key=lambda group: -figures[group].value)
-    dots = [Dot(group_name(each), figures[each], told.write(figures[each])) for each in order]
+    dots = [Dot(each, figures[each], told.write(figures[each])) for each in order]
     by = BETWEEN.join(found["by"])
     title = f"{words.capital(told.noun)} by {by}"
     said = f"{title}: " + "; ".join(f"{dot.name} {dot.text}" for dot in dots)
@@ -104,7 +93,7 @@ def _clearness(pair: Mapping[str, Any]) -> float:
 
 def _pair(told: Reading, pair: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Write a difference so that it is not negative: the larger group first."""
-    first, second = group_name(pair["first"]), group_name(pair["second"])
+    first, second = pair["first"], pair["second"]
     value, low, high = (told.factor * pair[name] for name in ("value", "low", "high"))
     if value < 0.0:
         first, second, value, low, high = second, first, -value, -high, -low

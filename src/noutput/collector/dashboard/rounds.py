@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from noutput.campaign.schedule import EVERY
 from noutput.campaign.text import parse_instant
 from noutput.collector.dashboard import words
-from noutput.collector.dashboard.compared import group_name
 from noutput.collector.dashboard.course import (
     NARROW,
     SMALL,
@@ -21,7 +20,7 @@ from noutput.collector.dashboard.course import (
 from noutput.collector.dashboard.reading import Reading, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from noutput.collector.store.directory import KnownCampaign
@@ -127,7 +126,7 @@ def rounds_view(question: Question, found: Mapping[str, Any], *, pending: bool) 
         texts=texts,
         first=course.points[0].number,
         changes=[_change(each, course, found["every"]) for each in found["shifts"]],
-        note=_note(found, pending=pending),
+        note=" ".join(_notes(found, pending=pending)),
         unit=told.unit,
     )
 
@@ -135,20 +134,24 @@ def rounds_view(question: Question, found: Mapping[str, Any], *, pending: bool) 
 def small_multiples(
     question: Question, found: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> list[Small]:
-    """Prepare the rounds of several groups, on one scale."""
+    """Prepare the rounds of several groups, on one scale.
+
+    Groups that are published without their rounds alone have no picture.
+    """
     courses = []
     for group, each in found:
         told = reading(question, each["statistic"])
-        courses.append((group, told, _course(told, each)))
+        course = _course(told, each)
+        if any(point.figure is not None for point in course.points):
+            courses.append((group, told, course))
     ends = span([course for *_, course in courses])
     result = []
     for group, told, course in courses:
-        name = group_name(group)
         figures = [each for each in course.points if (each.trend or each.figure) is not None]
-        last = next((each.trend or each.figure for each in reversed(figures)), None)
-        text = "too few reports" if last is None else told.write(last)
-        label = f"{told.noun} of {name}, round by round; the last is {text}"
-        result.append(Small(name, course_svg(course, SMALL, ends, label=label), text))
+        last = next(each.trend or each.figure for each in reversed(figures))
+        text = "" if last is None else told.write(last)
+        label = f"{told.noun} of {group}, round by round; the last is {text}"
+        result.append(Small(group, course_svg(course, SMALL, ends, label=label), text))
     return result
 
 
@@ -169,21 +172,18 @@ def present_round(
         text += f" {words.count(int(published))} of its reports are published."
     elif published == 0:
         text += f" Its reports are published from {words.count(least)} on."
+    if entry.layout.strata.keeps_labels(number):
+        text += " Those of small combinations of labels keep their labels, and not their round."
     late = number - entry.rounds_over(now)
     if late > 0:
         before = "the round before it" if late == 1 else f"the {late} rounds before it"
         text += f" Late reports of {before} are still counted."
     return Present(
-        title=f"Round {number}, the {_ordinal(number + 1)} of {words.count(campaign.n_rounds)}",
+        title=f"Round {number}, of 0 to {words.count(campaign.n_rounds - 1)}",
         span=f"{words.moment(moment.start)} to {words.moment(moment.end)}",
         percent=round(100 * passed),
         text=text,
     )
-
-
-def _ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{'th' if 10 <= number % 100 <= 20 else ending}"
 
 
 def _course(told: Reading, found: Mapping[str, Any]) -> Course:
@@ -211,7 +211,9 @@ def _when(start: datetime, every: str) -> str:
 
 def _told(told: Reading, point: Point, row: Mapping[str, Any], every: str) -> str:
     when = f"{_when(point.start, every)} (round {point.number})"
-    if point.figure is None:
+    if not row["is_whole"]:
+        said = f"{when}: not all of its reports are published with their round"
+    elif point.figure is None:
         said = f"{when}: too few reports are published"
     else:
         said = f"{when}: {told.write(point.figure)} from {row['reports']:,} reports"
@@ -240,11 +242,17 @@ def _change(shift: Mapping[str, Any], course: Course, every: str) -> str:
     return f"It {way} after round {since} ({starts[since]}) began, and by {last} at the latest."
 
 
-def _note(found: Mapping[str, Any], *, pending: bool) -> str:
+def _notes(found: Mapping[str, Any], *, pending: bool) -> Iterator[str]:
+    if not all(row["is_whole"] for row in found["rounds"]):
+        yield (
+            "Rounds without a point: what is published of them is not everybody's. Reports of "
+            "small combinations of labels keep their labels there, and not their round."
+        )
     if pending:
-        return "The trend is being computed; it appears here in a moment."
-    if found["reason"]:
-        return f"There is no trend: {found['reason']}."
-    rate = found["false_alarms_per_year"]
-    often = "once" if rate == 1.0 else f"{rate:g} times"
-    return f"If nothing changed, a change would be marked by chance about {often} per year."
+        yield "The trend is being computed; it appears here in a moment."
+    elif found["reason"]:
+        yield f"There is no trend: {found['reason']}."
+    else:
+        rate = found["false_alarms_per_year"]
+        often = "once" if rate == 1.0 else f"{rate:g} times"
+        yield f"If nothing changed, a change would be marked by chance about {often} per year."

@@ -167,10 +167,10 @@ def _steps(services: Services, entry: KnownCampaign, reports: int) -> tuple[int,
 
     With labels or rounds, every combination and round has steps of its own.
     """
-    steps, segments = services.steps, entry.campaign.segments
+    steps = services.steps
     if entry.layout.strata.size == 1:
         return steps.size(reports), steps.least
-    least = max(steps.least, 0 if segments is None else segments.minimum)
+    least = steps.at_least(entry.campaign.segments)
     return least, least
 
 

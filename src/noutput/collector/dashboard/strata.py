@@ -95,7 +95,7 @@ async def _compare(services: Services, entry: KnownCampaign, asked: Asked) -> by
     )  # fmt: skip
 
     def make(shown: Published) -> bytes:
-        return _encoded(comparison(entry, shown.counts, wanted))
+        return _encoded(comparison(entry, shown.counts, wanted, services.steps))
 
     return await services.computed.get(entry, (wanted, "json"), None, make)
 
@@ -104,10 +104,10 @@ async def _rounds(
     services: Services, entry: KnownCampaign, asked: Asked, selection: Selection, now: datetime
 ) -> tuple[bytes, bool]:
     """Return the rounds of some people, and whether their trend is still to come."""
-    state = entry.rounds_begun(now), entry.rounds_over(now)
+    state = entry.rounds_begun(now), entry.rounds_over(now), entry.closed
 
     def maker(wanted: Followed) -> Callable[[Published], bytes]:
-        return lambda shown: _encoded(course(entry, shown.counts, wanted, now))
+        return lambda shown: _encoded(course(entry, shown, wanted, now))
 
     smooth = Followed(asked.place, asked.statistic, selection, None, PAGE_LEVEL)
     plain = replace(smooth, smooth=False)

@@ -8,6 +8,7 @@ from dataclasses import astuple
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from noutput.collector.exports import harmless
 from noutput.estimate.summary import AnswerSummary
 from noutput.questions import Number, YesNo
 
@@ -45,7 +46,7 @@ def estimates_csv(estimates: CampaignEstimates) -> str:
         if found is None:
             continue
         unit = asked.unit if isinstance(asked, Number) else ""
-        head = (asked.name, asked.kind, _harmless(unit), each.reports)
+        head = (asked.name, asked.kind, harmless(unit), each.reports)
         rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
         assumed = "" if isinstance(found, AnswerSummary) else found.assumption
         writer.writerows(
@@ -67,7 +68,7 @@ def _number(found: Summary) -> Iterator[tuple[object, ...]]:
 
 
 def _answers(found: AnswerSummary) -> Iterator[tuple[object, ...]]:
-    labels = [_harmless(label) for label in found.question.labels]
+    labels = [harmless(label) for label in found.question.labels]
     for statistic, figures in (("share", found.shares), ("at_most", found.unbiased_cdf or ())):
         for label, figure in zip(labels, figures, strict=False):
             yield (statistic, label, "", "", *astuple(figure))
@@ -77,8 +78,3 @@ def _answers(found: AnswerSummary) -> Iterator[tuple[object, ...]]:
     for share, answers in found.quantiles.items():
         yield ("quantile", "", share, "", *(named[answer] for answer in answers))
     yield ("goodness_of_fit", "", "", "", found.goodness, "", "")
-
-
-def _harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

@@ -97,7 +97,9 @@ async def get_segments(
     asked = Compared(names, place, chosen.rounds, level, weights, chosen.labels)
 
     def make(shown: Published) -> bytes:
-        return _content(comparison(entry, shown.counts, asked), format, comparison_csv)
+        return _content(
+            comparison(entry, shown.counts, asked, services.steps), format, comparison_csv
+        )
 
     content = await services.computed.get(entry, (asked, format), None, make)
     return _answer(content, format)
@@ -126,7 +128,9 @@ async def get_trend(
 ) -> Response:
     """Return a statistic of every round with its interval, smoothed, and alarms of its changes.
 
-    Rounds without enough published reports have no estimate, and the trend goes on over them.
+    Rounds without enough published reports have no estimate, and the trend goes on over them. Of
+    everybody, rounds have none either where more than a tenth of their reports are published
+    without their round.
     """
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
@@ -142,9 +146,9 @@ async def get_trend(
     now = services.clock()
 
     def make(shown: Published) -> bytes:
-        return _content(course(entry, shown.counts, asked, now), format, trend_csv)
+        return _content(course(entry, shown, asked, now), format, trend_csv)
 
-    state = entry.rounds_begun(now), entry.rounds_over(now)
+    state = entry.rounds_begun(now), entry.rounds_over(now), entry.closed
     content = await services.courses.get(entry, (asked, format), state, make)
     return _answer(content, format)
 

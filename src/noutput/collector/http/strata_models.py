@@ -21,12 +21,20 @@ class StrataModel(_Model):
     )
     rounds: tuple[int, int] | None = Field(description="The first and the last; null for all.")
     minimum: int | None = Field(
-        description="How many reports a combination has that is shown; null without segments."
+        description="How many reports a combination has at least that is shown, and every step of "
+        "this collector; null without segments."
     )
     combinations: int = Field(ge=1, description="How many combinations of labels there are.")
     shown: int = Field(ge=0, description="How many of them have published reports, in any round.")
     rest: int = Field(
         ge=0, description="How many reports of these rounds are published without their labels."
+    )
+    pooled: int = Field(
+        ge=0, description="How many are published without their round; of all rounds alone."
+    )
+    partial: list[int] = Field(
+        description="Which of these rounds are left out: what is published of them on some "
+        "question is not everybody's. None where labels, or all rounds are asked for."
     )
     text: str = Field(description="The same as a sentence for people.")
 
@@ -34,7 +42,9 @@ class StrataModel(_Model):
 class GroupModel(_Model):
     """People with the same labels."""
 
-    group: str = Field(description="Their labels, with ' / ' between them.")
+    group: str = Field(
+        description="Their labels, with ' / ' between them; 'not told' for those who did not tell."
+    )
     labels: dict[str, str] = Field(description="An empty label is that of those who did not tell.")
     reports: int = Field(ge=0, description="How many are published; 0 for a group that is hidden.")
 
@@ -89,7 +99,10 @@ class ComparisonModel(_Model):
     within: dict[str, str] = Field(description="The labels of all people who are compared.")
     rounds: tuple[int, int] | None = Field(description="The first and the last; null for all.")
     level: float = Field(description="Of intervals; of differences, of all pairs together.")
-    minimum: int = Field(description="How many reports a combination has that is shown.")
+    minimum: int = Field(
+        description="How many reports a combination has at least that is shown, and every step of "
+        "this collector."
+    )
     groups: list[GroupModel]
     hidden: int = Field(ge=0, description="How many groups have no published report.")
     text: str = Field(description="The same as a sentence for people.")
@@ -119,8 +132,13 @@ class RoundModel(_Model):
     start: str
     end: str
     is_over: bool = Field(description="Whether its grace time is over as well.")
+    is_whole: bool = Field(
+        description="Whether what is published stands for everybody who was asked for."
+    )
     reports: int = Field(ge=0, description="How many are published.")
-    estimate: RoundEstimate | None = Field(description="Null where too few are published.")
+    estimate: RoundEstimate | None = Field(
+        description="Null where too few are published, or not the whole round."
+    )
     trend: TrendPoint | None = Field(description="Null where too few rounds have an estimate.")
 
 

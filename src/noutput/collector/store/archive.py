@@ -41,11 +41,11 @@ __all__ = ["back_up", "check_export", "export_campaign", "file_checksum", "impor
 
 FORMAT = "noutput-export"
 VERSION = 4
-_WITHOUT_LABELS = 3  # the version of campaigns without segments
+_WITHOUT_STRATA = 3  # the version of campaigns without segments and schedule
 _AT_ONCE = 2  # the version that says nothing about what was published
 _UNPROTECTED = 1  # the version without checksums
 _KEYS = ("created", "closed", "counts")
-_NEW_KEYS = {_WITHOUT_LABELS: (*_KEYS, "published"), VERSION: (*_KEYS, "published", "rest")}
+_NEW_KEYS = {_WITHOUT_STRATA: (*_KEYS, "published"), VERSION: (*_KEYS, "published", "rest")}
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _ISSUED = "issued.bin"  # hashes of tokens, where any were handed out
 _SUMS = "SHA256SUMS"
@@ -79,16 +79,17 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
             raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
     _check_seal(found, ids.tobytes())
-    labeled = Campaign.from_json(found.row.document).segments is not None
+    campaign = Campaign.from_json(found.row.document)
+    in_strata = campaign.segments is not None or campaign.schedule is not None
     content = {
         "format": FORMAT,
-        "version": VERSION if labeled else _WITHOUT_LABELS,
+        "version": VERSION if in_strata else _WITHOUT_STRATA,
         "created": found.row.created,
         "closed": found.row.closed,
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
         "published": published_document(found.published),
     }
-    if labeled:
+    if in_strata:
         content["rest"] = {str(cell): number for cell, number in sorted(found.rest.items())}
     entries = {
         _CAMPAIGN: found.row.document.encode(),
@@ -315,12 +316,13 @@ def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) ->
     layout = CellLayout(campaign)
     counts = read_counts("counts", found["counts"], layout)
     rest = {cell: n for cell, n in read_counts("rest", found.get("rest", {}), layout).items() if n}
-    if not layout.has_labels(*filter(counts.get, counts), *rest):
-        raise DocumentError("counts", "have no report in the rest of a round", len(counts))
+    if not all(layout.are_counted((*filter(counts.get, counts), *rest))):
+        rule = "have no report in the rest of a round or in the pool of all rounds"
+        raise DocumentError("counts", rule, len(counts))
     if version in _NEW_KEYS:
         published = read_published(found["published"], counts, layout, rest)
     elif layout.strata.size > 1:
-        rule = f"be {_WITHOUT_LABELS} or later where a campaign has labels or rounds"
+        rule = f"be {_WITHOUT_STRATA} or later where a campaign has labels or rounds"
         raise DocumentError("version", rule, version)
     else:  # every state of it may have been published
         parts = [block.cells for block in layout.blocks]

@@ -56,17 +56,18 @@ def read_published(
         How many reports of each cell were counted.
     layout : CellLayout
     rest : mapping
-        How many of them were published without their labels.
+        How many of them were published without their labels, or without their rounds.
     """
     if not isinstance(found, dict) or set(found) != _KEYS:
         raise DocumentError("published", f"have the keys {sorted(_KEYS)}", found)
     shown = read_counts("published", found["counts"], layout)
-    together = layout.rests(rest) if rest else {}
-    for cell in (*shown, *rest):
+    own = dict(zip(shown, layout.are_counted(shown), strict=True))
+    for cell in (*(cell for cell in shown if own[cell]), *rest):
         number = shown.get(cell, 0) + rest.get(cell, 0)
-        if number > counts.get(cell, 0) + together.get(cell, 0):
+        if number > counts.get(cell, 0):
             raise DocumentError("published", "have no more reports than were counted", number)
-    if any(shown.get(cell, 0) != number for cell, number in together.items()):
+    elsewhere = {cell: number for cell, number in shown.items() if number and not own[cell]}
+    if layout.outputs(elsewhere) != layout.outputs(rest):
         raise DocumentError("rest", "add up to the published counts", sum(rest.values()))
     if not isinstance(found["releases"], list):
         raise DocumentError("releases", "be a list", found["releases"])

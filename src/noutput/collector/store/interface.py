@@ -155,10 +155,14 @@ class Published:
         The published count of every cell that has one.
     releases : sequence of Release
         At most one per block, in their order.
+    left : dict
+        How many reports of each cell are not in its published count, where there are any. Nobody
+        is to see them: they say which rounds are published as a whole, once they are over.
     """
 
     counts: dict[int, int]
     releases: Sequence[Release] = ()
+    left: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def at_once(cls, counts: dict[int, int], parts: Sequence[range], at: str) -> Published:
@@ -188,7 +192,8 @@ class Snapshot:
     issued : sequence of bytes
         The hashes of the one-time tokens that were handed out.
     rest : dict
-        How many reports of each cell were published without their labels, where any were.
+        How many reports of each cell were published without their labels or without their rounds,
+        where any were.
     """
 
     row: CampaignRow

@@ -107,11 +107,15 @@ class SqlReleases(ABC):
         query = select(table.c.cell, table.c.reports, table.c.released, table.c.rest).where(
             table.c.campaign == key, or_(table.c.reports > 0, table.c.released > 0)
         )
+        closed = found.closed is not None
         if publishing.first_cell:
-            query = query.where(table.c.cell >= publishing.first_cell)
+            wanted = table.c.cell >= publishing.first_cell
+            if publishing.looks_back(closed=closed):
+                wanted |= table.c.reports > table.c.released + table.c.rest
+            query = query.where(wanted)
         cells = {cell: Counted(*row) for cell, *row in connection.execute(query)}
         before = self._releases(connection, key)
-        return publishing.due(cells, before, now, closed=found.closed is not None)
+        return publishing.due(cells, before, now, closed=closed)
 
     def _publish(self, connection: Connection, key: int, step: Step) -> None:
         self._show_counts(connection, key, step.counts)
@@ -129,7 +133,7 @@ class SqlReleases(ABC):
             self._show_new(connection, key, counts)
 
     def _show_new(self, connection: Connection, key: int, counts: dict[int, int]) -> None:
-        """Publish counts of cells in which nobody's reports are counted: those of a rest."""
+        """Publish counts of cells in which nobody's reports are counted: rests and the pool."""
         table = schema.counts
         query = select(table.c.cell).where(
             table.c.campaign == key, table.c.cell.between(min(counts), max(counts))
@@ -144,7 +148,7 @@ class SqlReleases(ABC):
             connection.execute(insert(table), rows)
 
     def _take(self, connection: Connection, key: int, taken: dict[int, int]) -> None:
-        """Keep how many reports of each cell were published in a rest."""
+        """Keep how many reports of each cell were published in a rest or in the pool."""
         rows = [{"of": key, "at": cell, "number": taken[cell]} for cell in sorted(taken)]
         if rows:
             connection.execute(_TAKE, rows)
@@ -161,11 +165,13 @@ class SqlReleases(ABC):
 
     def _published(self, connection: Connection, key: int) -> Published:
         table = schema.counts
-        query = select(table.c.cell, table.c.released).where(
-            table.c.campaign == key, table.c.released > 0
+        query = select(table.c.cell, table.c.reports, table.c.released).where(
+            table.c.campaign == key, or_(table.c.reports > 0, table.c.released > 0)
         )
-        counts = {row.cell: row.released for row in connection.execute(query)}
-        return Published(counts, self._releases(connection, key))
+        rows = connection.execute(query).all()
+        counts = {row.cell: row.released for row in rows if row.released}
+        left = {row.cell: row.reports - row.released for row in rows if row.reports > row.released}
+        return Published(counts, self._releases(connection, key), left)
 
     def _releases(self, connection: Connection, key: int) -> list[Release]:
         table = schema.releases
