@@ -73,3 +73,7 @@ def test_bad_input() -> None:
         shift_threshold(1.0, 0.0)
     with pytest.raises(InvalidArgumentError, match="cycle"):
         no.find_shifts([], cycle=1)
+
+
+def test_years_of_hours_are_no_problem() -> None:
+    assert no.find_shifts([(1.0, 1.0)] * 5_000, rounds_per_year=8_766.0) == []

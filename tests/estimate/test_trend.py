@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.trend import Course
 from noutput.estimate.trend_models import _kernels, posterior
 
 ROUNDS = 30
@@ -136,3 +137,49 @@ def test_takes_estimates_of_means() -> None:
     found = no.trend(means)
     assert found.low[0] < 7.0 < found.high[0]
     assert found.high[0] - found.low[0] < 2 * means[0].half_width()
+
+
+def biased_rounds(bias: float, rounds: int = 12) -> list[no.MeanEstimate]:
+    """Return estimates of 5 that are all off by the largest bias that they may have."""
+    rng = np.random.default_rng(6)
+    values = 5.0 + bias + rng.normal(0.0, 0.1, rounds)
+    bounds = no.Interval(0, 10)
+    return [no.MeanEstimate(v, 0.1, 0.1, 500, 20.0, bounds, bias_bound=abs(bias)) for v in values]
+
+
+@pytest.mark.parametrize("bias", [-0.5, -0.05, 0.05, 0.5])
+def test_band_allows_for_the_bias_of_all_rounds(bias: float) -> None:
+    """Noise averages out over rounds, a bias that they share does not."""
+    found = no.trend(biased_rounds(bias))
+    assert np.all((found.low < 5.0) & (found.high > 5.0))
+    assert np.all(found.high - found.low > 2.0 * abs(bias))
+    plain = no.trend([(each.value, each.standard_error) for each in biased_rounds(bias)])
+    assert np.all(found.high - found.low < plain.high - plain.low + 2.0 * abs(bias) + 1e-9)
+    np.testing.assert_allclose(found.values, plain.values)
+
+
+def test_band_with_a_bias_of_nothing_is_symmetric_and_the_same() -> None:
+    """Between the half width of no bias and that of a large one, as for a single estimate."""
+    rounds = [(5.0, 1.0)] * 6
+    plain, shifted = Course(rounds).trend(0.95), Course(rounds, bias=1e-9).trend(0.95)
+    np.testing.assert_allclose(shifted.high, plain.high, atol=1e-6)
+    far = Course(rounds, bias=50.0).trend(0.95)
+    ninety = Course(rounds).trend(0.90)
+    np.testing.assert_allclose(far.high, ninety.high + 50.0, atol=1e-6)
+
+
+def test_slack_means_are_smoothed_by_their_scores() -> None:
+    m = no.design(4.0, 64, objective="distribution").mechanism
+    rng = np.random.default_rng(3)
+    people = np.clip(rng.lognormal(-1.0, 0.6, (4, 20_000)) - 1.0, -1.0, 1.0)
+    means = [no.estimate_mean(m, no.Tally.of(m, m.privatize(each, rng=rng))) for each in people]
+    assert {each.method for each in means} == {"slack"}
+    scores = [each.by_scores for each in means]
+    np.testing.assert_array_equal(no.trend(means).values, no.trend(scores).values)
+
+
+def test_combined_means_are_refused() -> None:
+    bounds = no.Interval(0, 10)
+    combined = no.MeanEstimate(5.0, 0.1, 0.1, 500, 20.0, bounds, slack=object())  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match='method="unbiased"'):
+        no.trend([combined] * 3)

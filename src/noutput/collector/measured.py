@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from noutput.tally import Tally
 
 __all__ = [
+    "FEWEST",
     "MEAN",
     "Measured",
     "check_statistic",
@@ -137,7 +138,8 @@ def measure_one(
     """Return one statistic; None where there are too few reports.
 
     That of a share or a quantile of numbers is the middle of its slack interval, and its standard
-    error is what the interval's length would be that of.
+    error is what the interval's length would be that of. The middle has a bias within the interval,
+    so it is for one round alone: `noutput.collector.series` has what is smoothed.
     """
     asked = of_numbers(question, name)
     if asked is None or not isinstance(question, Number):

@@ -38,6 +38,7 @@ __all__ = ["Shift", "find_shifts", "shift_threshold"]
 
 _ALLOWANCE = 0.5  # k: half of the shift, in standard errors, that is found soonest
 _OVERSHOOT = 1.166
+_MOST = 1_000_000  # rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def find_shifts(
     threshold = shift_threshold(false_alarms_per_year, rounds_per_year)
     if cycle is not None:
         _checks.whole("cycle", cycle, 2, 1000)
-    values, errors = read_rounds(rounds, least=0)
+    values, errors = read_rounds(rounds, least=0, most=_MOST)
     result: list[Shift] = []
     start = 0
     while True:

@@ -13,7 +13,7 @@ from noutput.collector.dashboard.rounds import present_round, rounds_view, small
 from noutput.collector.estimates import PAGE_LEVEL
 from noutput.collector.measured import statistics
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, course
+from noutput.collector.trending import Followed, course, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,7 @@ async def _rounds(
     services: Services, entry: KnownCampaign, asked: Asked, selection: Selection, now: datetime
 ) -> tuple[bytes, bool]:
     """Return the rounds of some people, and whether their trend is still to come."""
-    state = entry.rounds_begun(now), entry.rounds_over(now)
+    state = moment(entry, now)
 
     def maker(wanted: Followed) -> Callable[[Published], bytes]:
         return lambda shown: _encoded(course(entry, shown.counts, wanted, now))

@@ -17,7 +17,7 @@ from noutput.collector.http.problems import ProblemError
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
 from noutput.collector.measured import check_statistic
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, course
+from noutput.collector.trending import Followed, course, moment
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ async def get_trend(
     def make(shown: Published) -> bytes:
         return _content(course(entry, shown.counts, asked, now), format, trend_csv)
 
-    state = entry.rounds_begun(now), entry.rounds_over(now)
+    state = moment(entry, now)
     content = await services.courses.get(entry, (asked, format), state, make)
     return _answer(content, format)
 
