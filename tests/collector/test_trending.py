@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import noutput as no
 from noutput.campaign.schedule import Schedule
+from noutput.collector.series import Series
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.strata import Selection
 from noutput.collector.trending import MOST_ROUNDS, Followed, course
@@ -93,6 +95,35 @@ def test_sums_begin_with_the_first_round_though_the_last_200_are_shown() -> None
         assert len(found["rounds"]) == MOST_ROUNDS
         assert alarms(found)[0] == known[0]
     assert known[0] not in alarms(series.look(first + MOST_ROUNDS + 0.5))  # it is not shown
+
+
+def test_answers_are_followed_by_their_estimates() -> None:
+    rows = [[3 << 30, 1 << 30], [1 << 30, 3 << 30]]
+    table = no.AnswerMechanism(1.1, rows)
+    rounds = [no.Tally(table.fingerprint, each) for each in ((400, 600), (410, 590), (0, 1))] * 2
+    series = Series(no.Choice("train", "car"), "car", table, rounds)
+    watched = series.watched()
+    assert [each is None for each in watched] == [False, False, True] * 2
+    found = series.smoothed(None, 0.95)
+    assert np.all((found.low < 0.69) & (found.high > 0.69))
+    assert not series.is_bounded
+
+
+@pytest.mark.parametrize("objective", ["worst", "distribution"])
+def test_band_of_the_mean_covers_with_every_table(objective: str) -> None:
+    """One list of scores for all rounds, and its bias in the band."""
+    table = no.design(4.0, 64, objective=objective).mechanism
+    rng = np.random.default_rng(9)
+    people = np.clip(rng.lognormal(0.8, 0.6, (15, 3_000)), 0.0, 10.0)
+    rounds = [no.Tally.of(table, table.privatize(each / 5.0 - 1.0, rng=rng)) for each in people]
+    series = Series(no.Number(0, 10), "mean", table, rounds)
+    assert series.is_bounded == (objective == "distribution")
+    truth = float(np.mean(np.clip(rng.lognormal(0.8, 0.6, 1_000_000), 0.0, 10.0)))
+    found = series.smoothed(None, 0.95)
+    assert np.all((found.low < truth) & (truth < found.high))
+    errors = [each[1] for each in series.watched() if isinstance(each, tuple)]
+    assert 0.01 < np.mean(errors) < 0.2
+    assert no.find_shifts(series.watched()) == []
 
 
 def false_alarms_per_year(years: int, statistic: str) -> float:
