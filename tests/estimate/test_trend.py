@@ -113,14 +113,14 @@ def shown(size: float, repetitions: int) -> float:
 
 
 def test_a_jump_of_three_standard_errors_is_shown_within_two_rounds() -> None:
-    assert 0.65 < shown(3.0, 40) < 0.97
+    assert 0.55 < shown(3.0, 40) < 0.95
     assert shown(0.0, 20) <= 0.1
 
 
 @pytest.mark.slow
 def test_how_often_a_jump_is_shown_within_two_rounds() -> None:
-    """In 82% of series; at most 91% are possible at the alarm's rate for days."""
-    assert 0.77 < shown(3.0, 400) < 0.87
+    """In 75% of series, as docs/comparing.md says."""
+    assert 0.7 < shown(3.0, 400) < 0.8
     assert shown(0.0, 200) <= 0.03
 
 

@@ -13,10 +13,12 @@ from noutput.estimate.slack.places import Places
 from noutput.estimate.trend_bracket import (
     _bracket,
     _crossing,
+    average_scores,
     quantile_series,
     quantile_trend,
     share_series,
     share_trend,
+    steady,
 )
 
 ROUNDS = 20
@@ -139,3 +141,24 @@ def test_cuts_are_found_for_all_rounds_at_once() -> None:
     many = np.arange(99)
     last, first = _crossing(cuts, lambda place: place <= many, len(many))
     assert np.all((last <= many) & (many < first))
+
+
+def test_errors_of_a_round_hardly_depend_on_its_value() -> None:
+    """Skew scores: weighted by their own sample variances, rounds have a mean that is too low."""
+    rng = np.random.default_rng(5)
+    rows = np.array([[0.97, 0.03]])
+    counts = rng.binomial(100, 0.03, 400).tolist()
+    rounds = [no.Tally("", (100 - each, each)) for each in counts]
+    found = [
+        each
+        for each in average_scores(np.array([0.0, 1.0]), rows, rounds)
+        if isinstance(each, tuple)
+    ]
+    values, errors = np.array(found).T
+    mean = np.average(values, weights=errors**-2.0)
+    assert mean == pytest.approx(values.mean(), abs=0.02 * values.std())
+    steadied = steady([(1.0, 1.0), None, (1.0, 3.0)], [10**6, 0, 10**6])
+    assert steadied[0] == (1.0, 1.0)
+    assert steadied[1] is None
+    assert isinstance(steadied[2], tuple)
+    assert steadied[2][1] == pytest.approx(3.0, rel=1e-2)  # many reports tell their own variance

@@ -28,6 +28,7 @@ from noutput.estimate.trend_bracket import (
     quantile_trend,
     share_series,
     share_trend,
+    steady,
 )
 from noutput.interval import Interval
 from noutput.mechanisms.answers import AnswerMechanism
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noutput.collector.pooled import Mechanism
+    from noutput.estimate.mean_estimate import MeanEstimate
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
@@ -134,13 +136,13 @@ class Series:
 
     def _estimates(self) -> list[Round]:
         """Return the unbiased estimates of answers."""
-        return [
-            None if tally is None
-            else measure(self._question, [Part(self._mechanism, tally, None)], _ANY_LEVEL)[
-                self._name
-            ].estimate
-            for tally in self._tallies
-        ]  # fmt: skip
+        found = [None if tally is None else self._estimate(tally) for tally in self._tallies]
+        pairs = [None if each is None else (each.value, each.standard_error) for each in found]
+        return steady(pairs, [0 if each is None else each.n_reports for each in found])
+
+    def _estimate(self, tally: Tally) -> MeanEstimate:
+        parts = [Part(self._mechanism, tally, None)]
+        return measure(self._question, parts, _ANY_LEVEL)[self._name].estimate
 
     def _averages(self, table: TableMechanism, reports: int) -> list[Round]:
         """Return averages of the scores that are best for so many reports, in people's units."""

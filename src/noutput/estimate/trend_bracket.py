@@ -26,6 +26,7 @@ at least p does, so its band is found by inverting those of shares at the table'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,11 +45,13 @@ if TYPE_CHECKING:
     from noutput.tally import Tally
 
 __all__ = ["Bracket", "average_scores", "quantile_series", "quantile_trend", "share_series",
-           "share_trend"]  # fmt: skip
+           "share_trend", "steady"]  # fmt: skip
 
 _LEVEL = 0.95  # no end of an interval is asked for
 _ALIKE = 1e-9  # scores that say nothing
 _SAME = 1e-9  # how far rounding moves a number of [-1, 1] at most
+_FEWEST = 2  # reports of a round
+_EARLIER = 2_000.0  # reports that earlier rounds count for, in the variance of a report
 _MOST_CUTS = 32  # at which shares are smoothed, per end of a quantile's band
 _BEGINNING = 3  # rounds, whose reports choose the share that stands for a quantile
 
@@ -131,9 +134,9 @@ def average_scores(scores: Array, rows: Array, tallies: Tallies) -> list[Round]:
     [(0.6, 0.04923659639173309), None]
     """
     least = float(np.maximum(rows @ scores**2 - (rows @ scores) ** 2, 0.0).min())
-    found: list[Round] = []
+    found: list[tuple[float, float] | None] = []
     for tally in tallies:
-        if tally is None or tally.total < 2:
+        if tally is None or tally.total < _FEWEST:
             found.append(None)
             continue
         n = tally.total
@@ -141,7 +144,42 @@ def average_scores(scores: Array, rows: Array, tallies: Tallies) -> list[Round]:
         mean = float(shares @ scores)
         variance = max(float(shares @ (scores - mean) ** 2) * (n / (n - 1)), least)
         found.append((mean, float(np.sqrt(variance / n))))
-    return found
+    return steady(found, [0 if each is None else each.total for each in tallies])
+
+
+def steady(rounds: Sequence[tuple[float, float] | None], reports: Sequence[int]) -> list[Round]:
+    """Return estimates of rounds with standard errors that hardly depend on the round's own value.
+
+    Parameters
+    ----------
+    rounds : sequence of (value, standard error) or None
+    reports : sequence of int
+        How many each round has.
+
+    Notes
+    -----
+    Where scores are skew, a round with few reports and a low average has a low sample variance,
+    too. Then a mean weighted by these is too low, and alarms are false too often. So the variance
+    of a report is that of all rounds up to this one, as if they had 2,000 reports more; what
+    later rounds report changes nothing about earlier ones.
+
+    Examples
+    --------
+    >>> steady([(0.1, 0.01), None, (0.2, 0.02)], [100, 0, 100])
+    [(0.1, 0.01), None, (0.2, 0.016...)]
+    """
+    result: list[Round] = []
+    total = weight = 0.0
+    for each, n in zip(rounds, reports, strict=True):
+        if each is None:
+            result.append(None)
+            continue
+        value, error = each
+        variance = error * error * n
+        total, weight = total + n * variance, weight + n
+        settled = (n * variance + _EARLIER * total / weight) / (n + _EARLIER)
+        result.append((value, math.sqrt(settled / n)))
+    return result
 
 
 def share_trend(
