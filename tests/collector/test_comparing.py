@@ -242,16 +242,36 @@ def test_shares_and_quantiles_of_numbers_are_followed(
     found = ask(weekly, f"trend?segment=platform:ios&statistic={quote(statistic)}")
     assert found["statistic"] == statistic
     mean = ask(weekly, "trend?segment=platform:ios")
+    assert [each["since"] for each in found["shifts"]] == [7]
+    assert found["shifts"][0]["direction"] == ("down" if width == 1.0 else "up")
     for row, other in zip(found["rounds"], mean["rounds"], strict=True):
         assert (row["estimate"] is None) == (other["estimate"] is None)
         if row["estimate"] is not None:
             low, high = row["estimate"]["interval"]
             assert 0.0 <= low < row["estimate"]["value"] < high <= width
-            assert row["trend"]["interval"][0] < row["trend"]["interval"][1]
     for wrong in ("below 0", "below x", "quantile 1", "variance"):
         answer = weekly.call("GET", f"/campaigns/commute/trend?statistic={quote(wrong)}")
         assert problem(answer) == (422, "invalid-parameter")
         assert 'statistic must be mean, "below X" with X between' in answer.json()["detail"]
+
+
+def test_trends_that_tell_no_more_than_single_rounds_are_left_out(weekly: Service) -> None:
+    """Five outputs tell little about a share, however many rounds there are."""
+    found = ask(weekly, "trend?segment=platform:ios&statistic=below%2060")
+    assert found["reason"] == "its band would be no narrower than the intervals of single rounds"
+    assert {row["trend"] for row in found["rounds"]} == {None}
+    median = ask(weekly, "trend?segment=platform:ios&statistic=quantile%200.5")
+    assert median["reason"] is None
+    low, high = median["rounds"][-1]["trend"]["interval"]
+    assert low < 90.0 < high
+
+
+def test_rounds_that_have_not_begun_have_no_rows(weekly: Service) -> None:
+    found = ask(weekly, "trend?rounds=12-13")
+    TrendModel.model_validate(found)
+    assert found["rounds"] == found["shifts"] == []
+    assert found["reason"] == "the rounds have not begun"
+    assert [row["round"] for row in ask(weekly, "trend?rounds=10-13")["rounds"]] == [10, 11]
 
 
 def test_trends_as_csv(weekly: Service) -> None:

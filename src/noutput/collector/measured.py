@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from noutput.tally import Tally
 
 __all__ = [
+    "FEWEST",
     "MEAN",
     "Measured",
     "check_statistic",
+    "followed",
     "measure",
     "measure_one",
     "of_numbers",
@@ -47,6 +49,7 @@ __all__ = [
 
 MEAN = "mean"
 FEWEST = 2  # reports that say anything
+_QUANTILES = ("quantile 0.5", "quantile 0.9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,18 @@ def statistics(question: Question) -> tuple[str, ...]:
     if not isinstance(question, Answers):  # pragma: no cover (there are no other kinds)
         raise TypeError(question.kind)
     return ((MEAN,) if question.scores is not None else ()) + tuple(question.labels)
+
+
+def followed(question: Question) -> tuple[str, ...]:
+    """Return the names of the statistics that are offered over rounds.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> followed(no.Number(0, 5)), followed(no.YesNo())
+    (('mean', 'quantile 0.5', 'quantile 0.9'), ('mean',))
+    """
+    return statistics(question) + (_QUANTILES if isinstance(question, Number) else ())
 
 
 def of_numbers(question: Question, name: str) -> tuple[str, float] | None:
@@ -138,7 +153,8 @@ def measure_one(
     """Return one statistic; None where there are too few reports.
 
     That of a share or a quantile of numbers is the middle of its slack interval, and its standard
-    error is what the interval's length would be that of.
+    error is what the interval's length would be that of. The middle has a bias within the interval,
+    so it is for one round alone: `noutput.collector.series` has what is smoothed.
     """
     asked = of_numbers(question, name)
     if asked is None or not isinstance(question, Number):

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from noutput.campaign.text import format_instant
 from noutput.collector.measured import check_statistic, measure_one
 from noutput.collector.pooled import pooled
+from noutput.collector.series import Series
 from noutput.collector.strata import Selection
 from noutput.collector.whole import partial_rounds
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.shifts import find_shifts
-from noutput.estimate.trend import trend
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from noutput.collector.measured import Measured
+    from noutput.collector.pooled import Part
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
+    from noutput.estimate.shifts import Shift
     from noutput.estimate.trend import Trend
+    from noutput.questions import Question
 
-__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "course"]
+__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "course", "moment"]
 
 MOST_ROUNDS: Final = 200  # that are smoothed together, which takes two seconds
 FALSE_ALARMS: Final = 1.0  # per year
 _LEAST = 3  # rounds with an estimate
+_NARROWER = 0.95  # than intervals of single rounds, or a band says nothing new
+_PUBLISHED = timedelta(minutes=1)  # after which all reports of a round that is over are published
 _YEAR_SECONDS = 365.25 * 86_400
 
 
@@ -58,13 +67,21 @@ class Followed:
     smooth: bool = True
 
 
+def moment(entry: KnownCampaign, now: datetime) -> tuple[int, int, int]:
+    """Return what a trend depends on beside the counts: the rounds begun, over and final."""
+    final = entry.rounds_over(now - _PUBLISHED)
+    return entry.rounds_begun(now), entry.rounds_over(now), final
+
+
 def course(
     entry: KnownCampaign, shown: Published, asked: Followed, now: datetime
 ) -> dict[str, Any]:
     """Return what `noutput.collector.http.strata_models.TrendModel` describes.
 
     Of more than 200 rounds, it is about the last 200 that have begun. Where no labels are selected,
-    it is about everybody, and rounds that are not published as a whole have no estimate.
+    it is about everybody, and rounds that are not published as a whole have no estimate. Alarms
+    are raised by final rounds alone, from the first round of the campaign on, whichever rounds are
+    asked for: so they are looked at once per round, and what was shown stays.
     """
     campaign = entry.campaign
     if campaign.schedule is None:  # pragma: no cover (refused before)
@@ -72,32 +89,29 @@ def course(
     question = campaign.questions[asked.question]
     name = check_statistic(question, asked.statistic)
     first, last = asked.selection.rounds or (0, campaign.n_rounds - 1)
-    last = min(last, max(entry.rounds_begun(now) - 1, first))
+    begun, over, final = moment(entry, now)
+    last = min(last, begun - 1)
     first = max(first, last - MOST_ROUNDS + 1)
-    over = entry.rounds_over(now)
-    rounds = entry.layout.by_round(shown.counts)
     partial: frozenset[int] = frozenset()
     if not asked.selection.labels:
         partial = partial_rounds(entry, shown, asked.question, now)
+    known = _Rounds(entry, asked, shown, partial)
     rows, figures = [], []
     for number in range(first, last + 1):
-        selection = Selection(asked.selection.labels, (number, number))
-        parts = pooled(entry, asked.question, rounds.get(number, {}), selection)
+        parts = known.parts(number)
         whole = number not in partial
-        figure = measure_one(question, parts, asked.level, name) if whole else None
-        figures.append(figure)
+        figures.append(measure_one(question, parts, asked.level, name) if whole else None)
         rows.append(
-            _row(entry, number, sum(part.tally.total for part in parts), figure)
+            _row(entry, number, sum(part.tally.total for part in parts), figures[-1])
             | {"is_over": number < over, "is_whole": whole}
         )
-    estimates = [None if each is None else each.estimate for each in figures]
+    reason: str | None = f"fewer than {_LEAST} rounds have an estimate"
     smoothed = None
-    if asked.smooth and sum(each is not None for each in estimates) >= _LEAST:
-        smoothed = trend(estimates, cycle=asked.cycle, level=asked.level)
-    shifts = find_shifts(
-        estimates, rounds_per_year=_YEAR_SECONDS / campaign.schedule.seconds,
-        false_alarms_per_year=FALSE_ALARMS, cycle=asked.cycle,
-    )  # fmt: skip
+    if first > last:
+        reason = "the rounds have not begun"
+    elif sum(each is not None for each in figures) >= _LEAST:
+        smoothed, reason = _smoothed(known.series(question, name, first, last), asked, figures)
+    shifts = _shifts(known.series(question, name, 0, final - 1), asked, campaign.schedule.seconds)
     for index, row in enumerate(rows):
         row["trend"] = None if smoothed is None else _point(smoothed, index)
     return {
@@ -109,25 +123,80 @@ def course(
         "level": asked.level,
         "cycle": asked.cycle,
         "rounds": rows,
-        "shifts": [
-            {**asdict(each), "alarm": first + each.alarm, "since": first + each.since}
-            for each in shifts
-        ],
+        "shifts": [asdict(each) for each in shifts if first <= each.alarm <= last],
         "false_alarms_per_year": FALSE_ALARMS,
-        "reason": None if smoothed else f"fewer than {_LEAST} rounds have an estimate",
+        "reason": reason,
     }
+
+
+class _Rounds:
+    """The reports of every round of some people; partial rounds tell nothing about them."""
+
+    def __init__(
+        self, entry: KnownCampaign, asked: Followed, shown: Published, partial: frozenset[int]
+    ) -> None:
+        self._entry = entry
+        self._asked = asked
+        self._counts = entry.layout.by_round(shown.counts)
+        self._partial = partial
+
+    def parts(self, number: int) -> tuple[Part, ...]:
+        return self._pooled(number, self._counts.get(number, {}))
+
+    def series(self, question: Question, name: str, first: int, last: int) -> Series | None:
+        """Return the statistic of some rounds; None without rounds."""
+        rounds = [
+            self._pooled(number, {}) if number in self._partial else self.parts(number)
+            for number in range(first, last + 1)
+        ]
+        if not rounds:
+            return None
+        parts = [part for (part,) in rounds]  # campaigns with rounds have one wave
+        return Series(question, name, parts[0].mechanism, [part.tally for part in parts])
+
+    def _pooled(self, number: int, counts: Mapping[int, int]) -> tuple[Part, ...]:
+        selection = Selection(self._asked.selection.labels, (number, number))
+        return pooled(self._entry, self._asked.question, counts, selection)
+
+
+def _smoothed(
+    series: Series | None, asked: Followed, figures: Sequence[Measured | None]
+) -> tuple[Trend | None, str | None]:
+    """Return the trend, or why there is none."""
+    if series is None or not asked.smooth:
+        return None, None
+    found = series.smoothed(asked.cycle, asked.level)
+    if series.is_bounded:
+        pairs = [
+            (each.high - each.low, high - low)
+            for each, low, high in zip(figures, found.low, found.high, strict=True)
+            if each is not None
+        ]
+        single, band = np.mean(pairs, axis=0)
+        if band > _NARROWER * single:
+            return None, "its band would be no narrower than the intervals of single rounds"
+    return found, None
+
+
+def _shifts(series: Series | None, asked: Followed, seconds: int) -> list[Shift]:
+    if series is None:
+        return []
+    return find_shifts(
+        series.watched(), rounds_per_year=_YEAR_SECONDS / seconds,
+        false_alarms_per_year=FALSE_ALARMS, cycle=asked.cycle,
+    )  # fmt: skip
 
 
 def _row(
     entry: KnownCampaign, number: int, reports: int, figure: Measured | None
 ) -> dict[str, Any]:
-    moment = entry.campaign.round(number)
+    when = entry.campaign.round(number)
     found = None if figure is None else {
         "value": figure.estimate.value, "standard_error": figure.estimate.standard_error,
         "interval": [figure.low, figure.high],
     }  # fmt: skip
     return {
-        "round": number, "start": format_instant(moment.start), "end": format_instant(moment.end),
+        "round": number, "start": format_instant(when.start), "end": format_instant(when.end),
         "reports": reports, "estimate": found,
     }  # fmt: skip
 

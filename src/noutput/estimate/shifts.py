@@ -1,4 +1,4 @@
-r"""Shift alarm for a series of rounds: two-sided CUSUM with a stated rate of false alarms.
+r"""Shift alarm for a series of rounds: two two-sided CUSUMs with a stated rate of false alarms.
 
 Notes
 -----
@@ -13,7 +13,17 @@ with the best estimate :math:`\hat\mu_{t-1}` from the rounds before and its vari
 Page's sums :math:`U_t = \max(0, U_{t-1} + w_t - k)` and, for falls, the same of :math:`-w_t` raise
 an alarm where they exceed h. The average number of rounds between false alarms of one of them is
 close to :math:`(e^{2 k b} - 1 - 2 k b) / (2 k^2)` with b = h + 1.166 (Siegmund, 1985,
-*Sequential Analysis*, 10.1007/978-1-4757-1862-1), half of it for both, which is solved for h.
+*Sequential Analysis*, 10.1007/978-1-4757-1862-1), which is solved for h.
+
+A sum is quickest for shifts by 2 k. There are sums for k = 1.5, which see a shift by three standard
+errors soon, and for k = 0.5, which see small ones at all; these and those, up and down, have
+a quarter of the false alarms each.
+
+No alarm can see every shift soon. One that is false in one of N rounds is false within two
+given rounds in 2 of N cases, so by Neyman and Pearson it sees a shift by three standard errors
+within two rounds with a chance of at most :math:`\Phi(3 \sqrt 2 - z)`, with the quantile z of
+1 - 1 / N for both directions together.
+
 After an alarm all begins anew with the next round: the rounds that raised it are no fair sample.
 """
 
@@ -34,10 +44,12 @@ from noutput.estimate.trend import Round, read_rounds
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["Shift", "find_shifts", "shift_threshold"]
+__all__ = ["Shift", "find_shifts", "shift_thresholds"]
 
-_ALLOWANCE = 0.5  # k: half of the shift, in standard errors, that is found soonest
+_ALLOWANCES = (1.5, 0.5)  # k: half of the shifts, in standard errors, that are found soonest
 _OVERSHOOT = 1.166
+_HIGHEST = 200.0  # threshold times allowance: false alarms never come
+_MOST = 1_000_000  # rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +76,31 @@ class Shift:
     direction: str
 
 
-def shift_threshold(false_alarms_per_year: float, rounds_per_year: float) -> float:
-    """Return the threshold h for a rate of false alarms, up and down together.
+def shift_thresholds(false_alarms_per_year: float, rounds_per_year: float) -> tuple[float, ...]:
+    """Return the thresholds h for a rate of false alarms of all sums together.
 
     Examples
     --------
-    >>> round(shift_threshold(1.0, 365.25), 2)
-    4.75
+    >>> [round(each, 2) for each in shift_thresholds(1.0, 365.25)]
+    [1.76, 5.44]
     """
     rate = _checks.positive("false_alarms_per_year", false_alarms_per_year)
     rounds = _checks.positive("rounds_per_year", rounds_per_year)
-    wanted = 2.0 * rounds / rate
-    if wanted < _between(0.0):
-        rule = f"be at most {2.0 * rounds / _between(0.0):.3g}, with so many rounds per year"
+    sums = 2.0 * len(_ALLOWANCES)
+    wanted, least = sums * rounds / rate, max(_between(0.0, k) for k in _ALLOWANCES)
+    if wanted < least:
+        rule = f"be at most {sums * rounds / least:.3g}, with so many rounds per year"
         raise InvalidArgumentError("false_alarms_per_year", rule, false_alarms_per_year)
-    return float(brentq(lambda h: math.log(_between(h) / wanted), 0.0, 400.0))
+    return tuple(
+        float(brentq(lambda h, k=k: math.log(_between(h, k) / wanted), 0.0, _HIGHEST / k))
+        for k in _ALLOWANCES
+    )
 
 
-def _between(h: float) -> float:
+def _between(h: float, allowance: float) -> float:
     """Return the average number of rounds between two false alarms of one sum."""
-    twice = 2.0 * _ALLOWANCE * (h + _OVERSHOOT)
-    return (math.exp(twice) - 1.0 - twice) / (2.0 * _ALLOWANCE**2)
+    twice = 2.0 * allowance * (h + _OVERSHOOT)
+    return (math.exp(twice) - 1.0 - twice) / (2.0 * allowance**2)
 
 
 def find_shifts(
@@ -109,8 +125,9 @@ def find_shifts(
 
     Notes
     -----
-    A change of three standard errors of a round is found after two to three rounds, one of one
-    standard error after about ten, at one false alarm per year of days.
+    At one false alarm per year of days, a change of three standard errors of a round is found
+    within two rounds in four of five cases, and one of one standard error after about eleven.
+    The more rounds a year has, the longer it takes: within two hours in half of the cases.
 
     Examples
     --------
@@ -118,26 +135,32 @@ def find_shifts(
     >>> before = [(30.0 + 0.4 * (-1) ** day, 0.5) for day in range(20)]
     >>> after = [(32.0, 0.5)] * 3
     >>> no.find_shifts(before + after)
-    [Shift(alarm=21, since=20, direction='up')]
+    [Shift(alarm=20, since=20, direction='up')]
     """
-    threshold = shift_threshold(false_alarms_per_year, rounds_per_year)
+    thresholds = shift_thresholds(false_alarms_per_year, rounds_per_year)
     if cycle is not None:
         _checks.whole("cycle", cycle, 2, 1000)
-    values, errors = read_rounds(rounds, least=0)
+    values, errors = read_rounds(rounds, least=0, most=_MOST)
     result: list[Shift] = []
     start = 0
     while True:
-        found = _first(values, errors, start, cycle or 1, threshold)
+        found = _first(values, errors, start, cycle or 1, thresholds)
         if found is None:
             return result
         result.append(found)
         start = found.alarm + 1
 
 
-def _first(values: Array, errors: Array, start: int, cycle: int, threshold: float) -> Shift | None:
+def _first(
+    values: Array, errors: Array, start: int, cycle: int, thresholds: Sequence[float]
+) -> Shift | None:
     """Return the first alarm of a series that begins at a round."""
     precision, weighted = np.zeros(cycle), np.zeros(cycle)
-    sums, since = [0.0, 0.0], [start, start]
+    sums = [
+        _Sum(sign, allowance, threshold, start)
+        for allowance, threshold in zip(_ALLOWANCES, thresholds, strict=True)
+        for sign in (1.0, -1.0)
+    ]
     for index in range(start, len(values)):
         if not math.isfinite(values[index]):
             continue
@@ -145,12 +168,27 @@ def _first(values: Array, errors: Array, start: int, cycle: int, threshold: floa
         if precision[phase] > 0.0:
             spread = math.sqrt(errors[index] ** 2 + 1.0 / precision[phase])
             residual = (values[index] - weighted[phase] / precision[phase]) / spread
-            for side, sign in enumerate((1.0, -1.0)):
-                if sums[side] <= 0.0:
-                    since[side] = index
-                sums[side] = max(0.0, sums[side] + sign * residual - _ALLOWANCE)
-                if sums[side] > threshold:
-                    return Shift(index, since[side], ("up", "down")[side])
+            raised = [each for each in sums if each.add(residual, index)]
+            if raised:
+                return Shift(index, raised[0].since, "up" if raised[0].sign > 0.0 else "down")
         precision[phase] += errors[index] ** -2.0
         weighted[phase] += values[index] * errors[index] ** -2.0
     return None
+
+
+@dataclass(slots=True)
+class _Sum:
+    """Page's sum of deviations to one side."""
+
+    sign: float
+    allowance: float
+    threshold: float
+    since: int
+    value: float = 0.0
+
+    def add(self, residual: float, index: int) -> bool:
+        """Add a deviation, and say whether the sum raises an alarm."""
+        if self.value <= 0.0:
+            self.since = index
+        self.value = max(0.0, self.value + self.sign * residual - self.allowance)
+        return self.value > self.threshold

@@ -12,12 +12,13 @@ from scipy.special import ndtr
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.mean_estimate import MeanEstimate
 from noutput.estimate.trend_models import Posterior, posterior
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
 
-__all__ = ["Estimated", "Round", "Trend", "read_rounds", "trend"]
+__all__ = ["Course", "Estimated", "Round", "Trend", "read_rounds", "trend"]
 
 _LEAST = 3  # rounds with an estimate
 _MOST = 1000
@@ -30,7 +31,7 @@ class Estimated(Protocol):
 
     @property
     def value(self) -> float:
-        """What was estimated, without bias."""
+        """What was estimated, without bias, or with one that `bias_bound` bounds."""
 
     @property
     def standard_error(self) -> float:
@@ -97,6 +98,11 @@ def trend(rounds: Sequence[Round], *, cycle: int | None = None, level: float = 0
     (`noutput.estimate.trend_models`), weighted by how likely it makes the estimates: constant and
     straight series are averaged over all their rounds, jumps stay sharp.
 
+    Noise averages out over rounds, a bias that they share does not. Where estimates have a
+    `bias_bound`, the band allows for the largest of them in full, as `MeanEstimate.interval` does.
+    Of an estimate whose interval is a slack interval, the average score is taken (`by_scores`):
+    the middle of such an interval has a bias that nothing bounds.
+
     The trend of the mean takes only published estimates, so it costs no privacy.
 
     Examples
@@ -110,43 +116,122 @@ def trend(rounds: Sequence[Round], *, cycle: int | None = None, level: float = 0
     True
     """
     _checks.inner_share("level", level)
-    if cycle is not None:
-        _checks.whole("cycle", cycle, 2, _MOST)
-    values, errors = read_rounds(rounds)
-    known = np.isfinite(values)
-    unit = float(1.0 / np.sqrt(np.mean(errors[known] ** -2.0)))
-    center = float(np.average(values[known], weights=errors[known] ** -2.0))
-    y = np.where(known, (values - center) / unit, 0.0)
-    noise = np.where(known, errors / unit, _UNKNOWN) ** 2
-    found = posterior(y, noise, cycle)
-    low, high = (_quantile(found, p) for p in ((1.0 - level) / 2.0, (1.0 + level) / 2.0))
-    jumps = np.zeros(len(y))
-    np.add.at(jumps, found.jumps.astype(np.intp), found.weights)
-    jumps[0] = 0.0
-    smoothed = found.weights @ found.means
-    values, low, high = (center + unit * each for each in (smoothed, low, high))
-    return Trend(values, low, high, jumps, level)
+    return Course(rounds, cycle).trend(level)
 
 
-def read_rounds(rounds: Sequence[Round], least: int = _LEAST) -> tuple[Array, Array]:
+class Course:
+    """What all models say about the true values of rounds, in the units of the estimates.
+
+    Parameters
+    ----------
+    rounds, cycle
+        As in `trend`.
+    bias : float
+        How far all values may be off, at most, beyond what the estimates say of themselves.
+    """
+
+    def __init__(
+        self, rounds: Sequence[Round], cycle: int | None = None, bias: float = 0.0
+    ) -> None:
+        if cycle is not None:
+            _checks.whole("cycle", cycle, 2, _MOST)
+        values, errors = read_rounds(rounds)
+        known = np.isfinite(values)
+        self._unit = float(1.0 / np.sqrt(np.mean(errors[known] ** -2.0)))
+        self._center = float(np.average(values[known], weights=errors[known] ** -2.0))
+        y = np.where(known, (values - self._center) / self._unit, 0.0)
+        noise = np.where(known, errors / self._unit, _UNKNOWN) ** 2
+        self._found = posterior(y, noise, cycle)
+        self._bias = max([bias, *(_bias_bound(each) for each in rounds)]) / self._unit
+
+    def trend(self, level: float) -> Trend:
+        """Return the trend with its band."""
+        found = self._found
+        smoothed = found.weights @ found.means
+        if self._bias:
+            half = _half_width(found, smoothed, self._bias, level)
+            low, high = smoothed - half, smoothed + half
+        else:
+            low, high = (_quantile(found, p) for p in ((1.0 - level) / 2.0, (1.0 + level) / 2.0))
+        values, low, high = (self._center + self._unit * each for each in (smoothed, low, high))
+        return Trend(values, low, high, self.jumps, level)
+
+    @property
+    def jumps(self) -> Array:
+        """The chance of a jump just before each round."""
+        jumps = np.zeros(self._found.means.shape[1])
+        np.add.at(jumps, self._found.jumps.astype(np.intp), self._found.weights)
+        jumps[0] = 0.0
+        return jumps
+
+    def below(self, value: float) -> Array:
+        """Return the chance that the true value of each round is below a value."""
+        found = self._found
+        place = (value - self._center) / self._unit
+        result: Array = found.weights @ ndtr((place - found.means) / found.deviations)
+        return result
+
+
+def read_rounds(
+    rounds: Sequence[Round], least: int = _LEAST, most: int = _MOST
+) -> tuple[Array, Array]:
     """Return values and standard errors; NaN where there is no estimate."""
-    if len(rounds) > _MOST:
-        raise InvalidArgumentError("rounds", f"be at most {_MOST}", len(rounds))
+    if len(rounds) > most:
+        raise InvalidArgumentError("rounds", f"be at most {most}", len(rounds))
     values, errors = np.full(len(rounds), np.nan), np.full(len(rounds), np.nan)
     for index, each in enumerate(rounds):
         if each is None:
             continue
-        value, error = each if isinstance(each, tuple) else (each.value, each.standard_error)
-        if not math.isfinite(value):
-            raise InvalidArgumentError(f"rounds[{index}]", "have a finite value", value)
-        if not (math.isfinite(error) and error > 0.0):
-            rule = "have a standard error that is positive and finite"
-            raise InvalidArgumentError(f"rounds[{index}]", rule, error)
-        values[index], errors[index] = value, error
+        values[index], errors[index] = _read(each, f"rounds[{index}]")
     known = int(np.isfinite(values).sum())
     if known < least:
         raise InvalidArgumentError("rounds", f"have at least {least} estimates", known)
     return values, errors
+
+
+def _read(each: Estimated | tuple[float, float], name: str) -> tuple[float, float]:
+    if isinstance(each, tuple):
+        value, error = each
+    else:
+        found = _linear(each)
+        if found is None:
+            rule = 'be of one table, or estimated with method="unbiased"'
+            raise InvalidArgumentError(name, rule, "a combined estimate")
+        value, error = found.value, found.standard_error
+    if not math.isfinite(value):
+        raise InvalidArgumentError(name, "have a finite value", value)
+    if not (math.isfinite(error) and error > 0.0):
+        rule = "have a standard error that is positive and finite"
+        raise InvalidArgumentError(name, rule, error)
+    return value, error
+
+
+def _linear(each: Estimated) -> Estimated | None:
+    """Return the average score where the value is the middle of a slack interval."""
+    if isinstance(each, MeanEstimate) and each.slack is not None:
+        return each.by_scores
+    return each
+
+
+def _bias_bound(each: Round) -> float:
+    found = None if each is None or isinstance(each, tuple) else _linear(each)
+    return float(getattr(found, "bias_bound", 0.0))
+
+
+def _half_width(found: Posterior, center: Array, bias: float, level: float) -> Array:
+    """Return the half width that covers, whichever bias there is: the worst are the largest."""
+    low = np.zeros(len(center))
+    high = np.abs(found.means - center).max(axis=0) + 9.0 * found.deviations.max(axis=0) + bias
+    for _ in range(_HALVINGS):
+        half = (low + high) / 2.0
+        least = np.ones(len(center))
+        for side in (-bias, bias):
+            ends = (center + side + sign * half for sign in (1.0, -1.0))
+            top, bottom = (ndtr((end - found.means) / found.deviations) for end in ends)
+            least = np.minimum(least, found.weights @ (top - bottom))
+        low, high = np.where(least < level, half, low), np.where(least < level, high, half)
+    result: Array = high
+    return result
 
 
 def _quantile(found: Posterior, share: float) -> Array:

@@ -14,8 +14,14 @@ anything, plus a centered process with covariance K. In units of the rounds' typ
 Any of them may also have one jump: a step by a normal number of standard deviation a before one
 of the rounds, which adds :math:`a^2 u u^T` to K, with u = 1 from that round on and 0 before.
 
+Weights and sizes are those for which bands cover about 95% on average over a family of series that
+no other measurement uses: random walks and sines of several sizes, ramps, slow lines, a parabola.
+Constant series and lines are covered more often: they look much like slow random walks, whose
+bands must be wider, and no band can adapt to which of both it is (Low, 1997).
+
 References
 ----------
+Low (1997), "On nonparametric confidence intervals", 10.1214/aos/1030741084;
 Durbin and Koopman (2012), *Time Series Analysis by State Space Methods*,
 10.1093/acprof:oso/9780199641178.001.0001; Wahba (1978), 10.1111/j.2517-6161.1978.tb01050.x.
 """
@@ -34,10 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Posterior", "posterior"]
 
-_NONE = 0.1  # prior weights of the kinds of models
-_LINES = (0.1, (3.0, 12.0, 50.0))
-_WALKS = (0.6, (0.1, 0.25, 0.6, 1.5))
-_BENDS = (0.2, (0.003, 0.01, 0.03, 0.1))
+_NONE = 0.15  # prior weights of the kinds of models
+_LINES = (0.15, (3.0, 12.0, 50.0))
+_WALKS = (0.5, (0.3, 0.6, 1.2))
+_BENDS = (0.2, (0.01, 0.03, 0.1))
 _RISE = 30.0  # of the line that bends
 _CYCLES = (0.5, (1.0, 4.0, 16.0))
 _JUMPS = (0.3, (4.0, 16.0))

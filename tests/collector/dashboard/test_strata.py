@@ -16,12 +16,19 @@ from noutput.campaign import Choice, draw_reports
 from noutput.campaign.segments import Segments
 from noutput.collector.dashboard import strata
 from noutput.collector.dashboard.course import Course, Point, course_svg, span
+from noutput.collector.dashboard.rounds import rounds_view
 from noutput.collector.store import open_store
 from noutput.estimate.summary import Figure
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import PAGE, get, read
-from tests.collector.labeled import OPENS, labeled_campaign, reports, scheduled_campaign
+from tests.collector.labeled import (
+    MINUTES,
+    OPENS,
+    labeled_campaign,
+    reports,
+    scheduled_campaign,
+)
 from tests.collector.service import Service, start_service
 
 NAMES = {"platform": ("ios", "android", "web"), "plan": ("free", "paid")}
@@ -196,6 +203,42 @@ def test_shares_of_answers_are_compared(service: Service) -> None:
     assert "in %" in page.text
     assert 'id="rounds"' not in answer.text
     assert "not told" in page.text
+
+
+def test_quantiles_and_shares_of_numbers_are_chosen(rounds: Service) -> None:
+    page = read(get(rounds, PAGE))
+    addresses = {str(each.get("href")) for tag, each in page.tags if tag == "a"}
+    assert {"?statistic=quantile+0.5", "?statistic=quantile+0.9"} <= addresses
+    assert "Median by day" in read(get(rounds, f"{PAGE}?statistic=quantile+0.5")).text
+    answer = get(rounds, f"{PAGE}?statistic=below+60")
+    page = read(answer)
+    assert "Share below 60 min by day in %" in " ".join(page.text.split())
+    assert "Average by platform" in page.text  # groups are compared by their means
+    path = f"{PAGE}/trend?question=minutes&statistic=below+60"
+    assert path in {str(each.get("href")) for tag, each in page.tags if tag == "a"}
+    found = rounds.call("GET", path).json()
+    assert f"There is no trend: {found['reason']}." in page.text
+
+
+def test_statistics_that_there_are_not_are_refused(rounds: Service) -> None:
+    answer = rounds.call("GET", f"{PAGE}?statistic=below+200", headers={"Accept": "text/html"})
+    assert answer.status_code == 422
+    assert "statistic must be mean" in answer.text
+
+
+def test_rounds_that_have_not_begun(rounds: Service) -> None:
+    page = read(get(rounds, f"{PAGE}?rounds=12-13"))
+    assert "There is no trend: the rounds have not begun." in page.text
+
+
+def test_a_change_that_began_before_the_rounds_that_are_shown(rounds: Service) -> None:
+    found = rounds.call("GET", f"{PAGE}/trend?segment=platform:ios&rounds=7-11").json()
+    assert [each["alarm"] for each in found["shifts"]] == [7]
+    later = found | {"shifts": [{"since": 4, "alarm": 8, "direction": "down"}]}
+    view = rounds_view(MINUTES[0], later, pending=False)
+    (change,) = view.changes
+    assert change == "It fell after round 4 began, and by round 8 (9 May 2026) at the latest."
+    assert view.wide.count('class="chart-since"') == 1
 
 
 def test_labels_without_reports(service: Service) -> None:

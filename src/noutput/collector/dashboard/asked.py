@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from noutput.collector.comparing import BETWEEN, read_names
 from noutput.collector.estimates import ASSUMPTIONS, NOTHING
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.measured import statistics
+from noutput.collector.measured import check_statistic, statistics
 from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
 
@@ -43,7 +43,8 @@ class Asked:
     by : tuple of str
         The segments whose labels are compared; none without segments.
     statistic : str
-        What is compared and followed over rounds: "mean", or the label of an answer.
+        What is followed over rounds, and compared where groups are compared by it: "mean", the
+        label of an answer, or of numbers such as "below 45" and "quantile 0.5".
     """
 
     place: int
@@ -61,7 +62,7 @@ class Asked:
         Raises
         ------
         ProblemError
-            If the campaign has no such question, label or round.
+            If the campaign has no such question, label, round or statistic.
         """
         name = query.get("question", query.get("attribute"))
         place = 0 if name is None else campaign.question_indexes.get(name)
@@ -74,10 +75,9 @@ class Asked:
                 campaign.n_rounds,
             )  # fmt: skip
             by = () if segments is None else read_names(segments, query.getlist("by"))
+            statistic = check_statistic(campaign.questions[place], query.get("statistic", ""))
         except InvalidArgumentError as error:
             raise ProblemError("invalid-parameter", str(error)) from None
-        known = statistics(campaign.questions[place])
-        statistic = query.get("statistic", "")
         return cls(
             place=place,
             name=name,
@@ -85,7 +85,7 @@ class Asked:
             assume=assume if assume in ASSUMPTIONS else NOTHING,
             selection=selection,
             by=by,
-            statistic=statistic if statistic in known else known[0],
+            statistic=statistic,
         )
 
     def query(self, campaign: Campaign, **changes: Any) -> str:
@@ -109,6 +109,11 @@ class Asked:
         labels = [("segment", f"{name}:{label}") for name, label in self.selection.labels]
         rounds = self.selection.rounds
         return [*labels, ("rounds", None if rounds is None else f"{rounds[0]}-{rounds[1]}")]
+
+    def compared_by(self, campaign: Campaign) -> str:
+        """Return the statistic that groups are compared by: the first, where not by that asked."""
+        known = statistics(campaign.questions[self.place])
+        return self.statistic if self.statistic in known else known[0]
 
     @property
     def by_text(self) -> str:

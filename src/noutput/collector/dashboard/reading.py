@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from noutput.collector.measured import MEAN
+from noutput.collector.measured import MEAN, of_numbers
 from noutput.estimate.summary import Figure
 from noutput.questions import Number, YesNo
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from noutput.questions import Question
 
 __all__ = ["Reading", "reading"]
+
+_HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,25 @@ def reading(question: Question, statistic: str) -> Reading:
     >>> told = reading(no.Choice("train", "car"), "car")
     >>> told.noun, told.write(told.figure(0.25, (0.2, 0.3)))
     ('share of “car”', '25.0% (20.0 to 30.0)')
+    >>> reading(no.Number(0, 5, "min"), "below 2.5").noun
+    'share below 2.5 min'
+    >>> reading(no.Number(0, 5), "quantile 0.5").noun, reading(no.Number(0, 5), "quantile 0.9").noun
+    ('median', '90% quantile')
     """
     if isinstance(question, Number):
-        return Reading("average", question.unit, 1.0)
+        return _of_number(question, statistic)
     if isinstance(question, YesNo):
         return Reading("share of yes", "%", 100.0)
     if statistic == MEAN:
         return Reading("average score", "", 1.0)
     return Reading(f"share of “{statistic}”", "%", 100.0)
+
+
+def _of_number(question: Number, statistic: str) -> Reading:
+    asked = of_numbers(question, statistic)
+    if asked is None:
+        return Reading("average", question.unit, 1.0)
+    kind, at = asked
+    if kind == "below":
+        return Reading(f"share below {at:g} {question.unit}".rstrip(), "%", 100.0)
+    return Reading("median" if at == _HALF else f"{100.0 * at:g}% quantile", question.unit, 1.0)

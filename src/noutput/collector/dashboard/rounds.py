@@ -124,7 +124,7 @@ def rounds_view(question: Question, found: Mapping[str, Any], *, pending: bool) 
         narrow=course_svg(course, NARROW, label=said) if shown else "",
         rows=rows[::-1][:_MOST_ROWS],
         texts=texts,
-        first=course.points[0].number,
+        first=course.points[0].number if course.points else 0,
         changes=[_change(each, course, found["every"]) for each in found["shifts"]],
         note=" ".join(_notes(found, pending=pending)),
         unit=told.unit,
@@ -197,7 +197,10 @@ def _course(told: Reading, found: Mapping[str, Any]) -> Course:
         )
         for row in found["rounds"]
     ]
-    shifts = [(each["since"], each["alarm"], each["direction"]) for each in found["shifts"]]
+    first = points[0].number if points else 0
+    shifts = [
+        (max(each["since"], first), each["alarm"], each["direction"]) for each in found["shifts"]
+    ]
     return Course(points, EVERY[found["every"]], shifts)
 
 
@@ -239,6 +242,8 @@ def _change(shift: Mapping[str, Any], course: Course, every: str) -> str:
     last = f"round {alarm} ({starts[alarm]})"
     if since == alarm:
         return f"It {way} in {last}."
+    if since not in starts:
+        return f"It {way} after round {since} began, and by {last} at the latest."
     return f"It {way} after round {since} ({starts[since]}) began, and by {last} at the latest."
 
 

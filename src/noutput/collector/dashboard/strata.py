@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from noutput.collector.comparing import BETWEEN, MOST_GROUPS, Compared, comparison
 from noutput.collector.dashboard.compared import comparison_view
+from noutput.collector.dashboard.reading import reading
 from noutput.collector.dashboard.rounds import present_round, rounds_view, small_multiples
 from noutput.collector.estimates import PAGE_LEVEL
-from noutput.collector.measured import statistics
+from noutput.collector.measured import followed, statistics
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, course
+from noutput.collector.trending import Followed, course, moment
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
+    from noutput.questions import Question
 
 __all__ = ["FoundStrata", "choices", "find_strata", "strata_views"]
 
@@ -104,7 +107,7 @@ async def _rounds(
     services: Services, entry: KnownCampaign, asked: Asked, selection: Selection, now: datetime
 ) -> tuple[bytes, bool]:
     """Return the rounds of some people, and whether their trend is still to come."""
-    state = entry.rounds_begun(now), entry.rounds_over(now), entry.closed
+    state = *moment(entry, now), entry.closed
 
     def maker(wanted: Followed) -> Callable[[Published], bytes]:
         return lambda shown: _encoded(course(entry, shown, wanted, now))
@@ -148,7 +151,8 @@ def strata_views(
     question = campaign.questions[asked.place]
     compared = rounds = present = None
     if found.comparison is not None:
-        compared = comparison_view(question, asked.statistic, json.loads(found.comparison))
+        statistic = asked.compared_by(campaign)
+        compared = comparison_view(question, statistic, json.loads(found.comparison))
     if found.course is not None:
         document = json.loads(found.course)
         rounds = rounds_view(question, document, pending=found.pending)
@@ -162,7 +166,10 @@ def strata_views(
 
 def choices(campaign: Campaign, asked: Asked) -> dict[str, list[tuple[str, str, bool]]]:
     """Return what can be chosen: address, text, and whether it is chosen now."""
-    known = statistics(campaign.questions[asked.place])
+    question = campaign.questions[asked.place]
+    known = statistics(question) if campaign.schedule is None else followed(question)
+    if asked.statistic not in known:
+        known += (asked.statistic,)
     groups = [] if campaign.segments is None else _groupings(campaign.segments)
     return {
         "by": [
@@ -170,10 +177,19 @@ def choices(campaign: Campaign, asked: Asked) -> dict[str, list[tuple[str, str, 
             for names in groups
         ],
         "statistic": [
-            (asked.query(campaign, statistic=name) or "?", name, name == asked.statistic)
+            (
+                asked.query(campaign, statistic=name) or "?",
+                _called(question, name),
+                name == asked.statistic,
+            )
             for name in known
         ],
     }
+
+
+def _called(question: Question, statistic: str) -> str:
+    """Return what a choice is called: an answer as it is."""
+    return reading(question, statistic).noun if isinstance(question, Number) else statistic
 
 
 def _groupings(segments: Segments) -> list[tuple[str, ...]]:
