@@ -12,30 +12,33 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _LONG = 40  # characters of a name
-_PROSE = 60  # characters of a cell
-_PARTS = re.compile(r".+?(?:::|[/_](?=\w)|$)")
+_SHORT, _PROSE = 12, 60  # characters of a cell
+_PARTS = re.compile(r".+?(?:::|[/_.(,=?&-](?=\w)|$)")
 
 
 class Wrapping(SphinxPostTransform):
-    """Marks where lines of names may break, and which cells of tables hold prose."""
+    """Marks where lines of names may break, and which cells of tables hold little or prose."""
 
     default_priority = 900
     formats = ("html",)
 
     def run(self, **_options: Any) -> None:
-        """Change all cells, and then all code without spaces."""
+        """Change all cells, and then all code."""
         for cell in self.document.findall(nodes.entry):
-            if len(cell.astext()) > _PROSE:
-                cell["classes"].append("prose")
+            length = len(cell.astext())
+            if length <= _SHORT or length > _PROSE:
+                cell["classes"].append("short" if length <= _SHORT else "prose")
         for code in list(self.document.findall(nodes.literal)):
-            text = code.astext()
-            if len(text) < _LONG or re.search(r"\s", text):
+            words = re.split(r"(\s+)", code.astext())
+            if max(map(len, words)) < _LONG:
                 continue
             code.clear()
-            for number, part in enumerate(_PARTS.findall(text)):
-                if number:
-                    code += nodes.raw("", "<wbr>", format="html")
-                code += nodes.Text(part)
+            for word in words:
+                parts = _PARTS.findall(word) if len(word) >= _LONG else [word]
+                for number, part in enumerate(parts):
+                    if number:
+                        code += nodes.raw("", "<wbr>", format="html")
+                    code += nodes.Text(part)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -28,8 +28,8 @@ _STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter((eleme
     if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(parent).overflowX)) return false;
   return true;
 }).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))"""
-# Code in tables that is broken within a name.
-_BROKEN = """() => [...document.querySelectorAll('td code, th code')].filter((code) =>
+# Code that is broken within a name.
+_BROKEN = """() => [...document.querySelectorAll('td code, th code, p code')].filter((code) =>
   !/\\s/.test(code.textContent) && !code.querySelector('wbr') && code.getClientRects().length > 1
 ).map((code) => code.textContent)"""
 # Pixels between the button of a block and its first line.
@@ -89,7 +89,7 @@ def test_tables_scroll(browser: Browser, built: Path) -> None:
     page.close()
 
 
-def test_names_in_tables_stay_whole(browser: Browser, built: Path) -> None:
+def test_names_in_code_stay_whole(browser: Browser, built: Path) -> None:
     """Only very long ones, as those of tests are, may break after a separator."""
     page = open_page(browser, built / "clients.html")
     for name in ("clients", "collector", "privacy"):
