@@ -21,6 +21,7 @@ extensions = [
     "mathml",
     "commands",
     "notebooks",
+    "wrapping",
 ]
 exclude_patterns = ["_build"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -11,11 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import noutput as no
 from noutput import _progress, frames
 from noutput._progress import shown_progress
+from noutput.frames.engines import arrow
+from noutput.planner.adaptive_plan import plan_adaptive
 
 
 class Terminal(io.StringIO):
@@ -167,7 +171,14 @@ LONG_CALLS: dict[str, Callable[[np.random.Generator], object]] = {
     ),
     "Privatizing": lambda _rng: _privatize_a_file(),
     "Estimating": lambda rng: _summary(rng).quantiles,
+    "Planning": lambda _rng: no.plan(epsilon=1.0, error=0.5, bounds=(0, 180), objective="worst"),
+    "Simulating": lambda _rng: _plan().wasserstein_errors,
+    "Simulating waves": lambda _rng: plan_adaptive(_plan()),
 }
+
+
+def _plan() -> no.Plan:
+    return no.plan(epsilon=1.0, people=1_234, bounds=(0, 180), objective="worst")
 
 
 def _summary(rng: np.random.Generator) -> Any:
@@ -190,3 +201,53 @@ def test_long_calls_show_themselves(
     show_on(terminal := Terminal(), monkeypatch)
     LONG_CALLS[label](np.random.default_rng(1))
     assert f"\r{label}" in terminal.getvalue()
+
+
+def _reports(ending: str) -> Path:
+    """Return a file of reports that is read in several steps."""
+    target = Path(f"reports.{ending}")
+    m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    people = io.BytesIO(b"minutes\n" + b"12\n" * 600_000)
+    frames.privatize_files(people, target, "minutes", mechanism=m, bounds=(0, 180), seed=1)
+    return target
+
+
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_counting_shows_how_much_is_read(
+    engine: str, ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(arrow, "BLOCK", 1 << 20)
+    target = _reports(ending)
+    show_on(terminal := Terminal(), monkeypatch)
+    assert frames.tally_files(target, engine=engine)["minutes"].total == 600_000
+    shares = re.findall(r"Counting \S+ +(\d+)%", terminal.getvalue())
+    if (engine, ending) == ("duckdb", "parquet"):  # it does not tell
+        assert "\rCounting …" in terminal.getvalue()
+    else:
+        assert len(shares) > 1
+        assert int(shares[0]) < int(shares[-1]) == 100
+
+
+def test_counting_several_files_is_one_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = _reports("parquet")
+    show_on(terminal := Terminal(), monkeypatch)
+    assert frames.read_evidence(target, target)["minutes"].total == 1_200_000
+    shares = [int(each) for each in re.findall(r"(\d+)%", terminal.getvalue())]
+    assert shares == sorted(shares)
+    assert 50 in shares
+    assert shares[-1] == 100
+
+
+def test_counting_frames_and_archives_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    ages = frames.privatize(pa.table({"age": [20, 50]}), "age", mechanism=m, bounds=(0, 120))
+    show_on(terminal := Terminal(), monkeypatch)
+    frames.tally(ages, "age", m)
+    assert "\rCounting …" in terminal.getvalue()
+    show_on(terminal := Terminal(), monkeypatch)
+    with pytest.raises(no.InvalidArgumentError, match="campaign"):
+        frames.tally_reports(ages)
+    assert "\rCounting …" in terminal.getvalue()

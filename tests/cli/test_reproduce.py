@@ -124,6 +124,21 @@ def test_a_file_of_ones_own_takes_part(tmp_path: Path) -> None:
     assert found["command"].endswith(f"--dataset {path} --bounds minutes=0:30")
 
 
+@pytest.mark.slow
+def test_a_file_of_few_people_has_a_report(tmp_path: Path) -> None:
+    """Some errors of its two runs are equal, and some are 0."""
+    path = tmp_path / "few.csv"
+    path.write_text("x\n" + 30 * "5\n", encoding="utf-8")
+    out = tmp_path / "out"
+    for _ in range(2):  # the second one reads what the first has stored
+        done = reproduce(out, "mean", "--dataset", str(path), "--bounds", "x=0:10")
+        assert done.exit_code == 0, done.output
+    report = (out / "REPORT.md").read_text(encoding="utf-8")
+    assert "all runs gave the same error" in report
+    assert " 0 ± 0 " in report
+    assert "nan" not in report
+
+
 def test_a_dataset_that_nobody_knows_is_refused(tmp_path: Path) -> None:
     done = reproduce(tmp_path, "mean", "--dataset", "nothing")
     assert "dataset must be one of 'adult'" in str(done.exception)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tests.docs.blocks import ROOT
 from tests.end_to_end.browser import PHONE, chromium
 
 DOCS = ROOT / "docs"
+sys.path.append(str(DOCS / "_extensions"))
+mathml = import_module("mathml")  # found on the path of the line above
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 PAGES = sorted(
     path.stem
@@ -62,6 +65,37 @@ def test_the_font_comes_with_the_pages(built: Path) -> None:
         assert formulas
         text = "".join(re.sub(r"<[^>]+>", "", formula) for formula in formulas)
         assert set(text) - known == set(), page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r"a \dots b", r"a \ldots b"),
+        (r"\frac12 \ln x + \frac32", r"\frac{1}{2} \ln x + \frac{3}{2}"),
+        (r"\frac1n", r"\frac1n"),
+        (r"\Big( x \big[ y \big] \Big)", r"\Bigl( x \bigl[ y \bigr] \Bigr)"),
+        (r"\Big| x \Big|", r"\Bigl| x \Bigr|"),
+        (r"\bigl( x \bigr)", r"\bigl( x \bigr)"),
+    ],
+)
+def test_formulas_are_written_as_the_converter_knows_them(text: str, words: str) -> None:
+    assert mathml.prepared(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "spaces"),
+    [(r"7 R \ln(4)", 1), (r"\ln(4)", 0), (r"\ln x", 1), (r"\frac12 \ln \det(G)", 2)],
+)
+def test_names_of_functions_have_space(text: str, spaces: int) -> None:
+    found = mathml.spaced(mathml.latex2mathml.tex2mathml(mathml.prepared(text)))
+    assert found.count("<mspace") == spaces
+
+
+def test_no_fraction_has_a_sign_below_its_bar(built: Path) -> None:
+    """As where the converter reads 12 in a half."""
+    below = re.compile(r"<mfrac>\s*<mn>\d+</mn>\s*<m(?:o|i mathvariant=.normal.)[ >]")
+    for page in PAGES:
+        assert not below.search((built / f"{page}.html").read_text(encoding="utf-8")), page
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_a_forger_against_the_interval() -> None:
 def test_the_kernels_of_gp() -> None:
     shown = [
         [float(cell) for cell in (first, *rest[:3])]
-        for first, rest in rows("docs/estimation.md", "s_1 | l | s_2 | s_e")
+        for first, rest in rows("docs/estimation.md", r"$s_1$ | $l$ | $s_2$ | $s_e$")
     ]
     found = [[k.smooth, k.length, k.rough, k.ends] for k in KERNELS]
     assert shown == found

@@ -28,6 +28,17 @@ _STICKS_OUT = """() => [...document.querySelectorAll('article *')].filter((eleme
     if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(parent).overflowX)) return false;
   return true;
 }).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))"""
+# Code that is broken within a name.
+_BROKEN = """() => [...document.querySelectorAll('td code, th code, p code')].filter((code) =>
+  !/\\s/.test(code.textContent) && !code.querySelector('wbr') && code.getClientRects().length > 1
+).map((code) => code.textContent)"""
+# Pixels between the button of a block and its first line.
+_ROOM_BELOW_BUTTONS = """() => [...document.querySelectorAll('button.copy')].map((button) => {
+  const code = document.createRange();
+  code.selectNodeContents(button.parentElement.querySelector('pre'));
+  const top = Math.min(...[...code.getClientRects()].filter((r) => r.width).map((r) => r.top));
+  return top - button.getBoundingClientRect().bottom;
+})"""
 _CATCH = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: (t) => copied(t)}})"
 
 
@@ -75,6 +86,37 @@ def test_tables_scroll(browser: Browser, built: Path) -> None:
         "[...document.querySelectorAll('.table-wrapper')].map((e) => e.scrollWidth > e.clientWidth)"
     )
     assert any(wide)
+    page.close()
+
+
+def test_names_in_code_stay_whole(browser: Browser, built: Path) -> None:
+    """Only very long ones, as those of tests are, may break after a separator."""
+    page = open_page(browser, built / "clients.html")
+    for name in ("clients", "collector", "privacy"):
+        page.goto((built / f"{name}.html").as_uri())
+        assert page.locator("td p code").count() > 20
+        assert page.evaluate(_BROKEN) == [], name
+    assert page.locator("td code wbr").count() > 100
+    page.close()
+
+
+def test_buttons_do_not_cover_code_where_nothing_hovers(browser: Browser, built: Path) -> None:
+    context = browser.new_context(
+        viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto((built / "clients.html").as_uri())
+    assert page.evaluate("matchMedia('(hover: none)').matches")
+    room = page.evaluate(_ROOM_BELOW_BUTTONS)
+    assert len(room) > 5
+    assert min(room) >= 0.0
+    context.close()
+
+
+def test_no_code_is_underlined_as_links_are(browser: Browser, built: Path) -> None:
+    page = open_page(browser, built / "clients.html", "dark")
+    lines = "(e) => e.map((each) => getComputedStyle(each).textDecorationLine)"
+    assert set(page.locator(".highlight span").evaluate_all(lines)) == {"none"}
     page.close()
 
 

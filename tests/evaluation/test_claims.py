@@ -24,8 +24,10 @@ ESTIMATORS = {"oue": "shares", "direct-encoding": "shares"}
 def row(
     figure: str, mechanism: str, value: float, *, dataset: str = "adult", epsilon: float = 1.0,
     estimator: str = "", error: float = 0.01, predicted: float = math.nan, truth: str = "",
-    runs: int = 1000,
+    runs: int | None = None,
 ) -> Row:  # fmt: skip
+    if runs is None:
+        runs = 1000 if error else 0  # what has no error is computed
     return Row(figure, dataset, mechanism, estimator, epsilon, value, error, runs, predicted, truth)
 
 
@@ -65,6 +67,20 @@ def test_computed_values_differ_at_once() -> None:
     first, second = row("mean", "a", 1.0, error=0.0), row("mean", "b", 1.1, error=0.0)
     assert Comparison(first, second).better
     assert Comparison(first, first).exceeds() == 0
+
+
+def test_equal_runs_leave_a_comparison_open() -> None:
+    first = row("mean", "a", 1.0, error=0.0, runs=2)
+    assert Comparison(first, row("mean", "b", 1.5, error=0.0, runs=2)).exceeds() == 0
+
+
+def test_ratios_to_an_error_of_zero() -> None:
+    zero, some = (row("mean", "a", value, error=value / 10, runs=5) for value in (0.0, 1.0))
+    assert Comparison(zero, some).ratio == math.inf
+    assert math.isnan(Comparison(zero, zero).ratio)
+    assert math.isnan(Comparison(zero, some).ratio_error)
+    assert Comparison(some, zero).ratio == 0.0
+    assert Comparison(some, zero).ratio_error == 0.0
 
 
 def test_scores_count_each_setting() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +94,7 @@ def test_every_number_lies_in_the_range(
 @pytest.mark.parametrize(
     ("text", "name", "bounds", "words"),
     [
-        (None, "trips.csv", [], "dataset must be a CSV file with a header (.*)"),
+        (None, "trips.csv", [], "dataset must be a file that exists; found"),
         ("", "trips.csv", [], "dataset must be a CSV file with a header (.*)"),
         ("a,a\n1,2\n", "trips.csv", [], "one name per column"),
         ("a\n1\n2\n", "adult.csv", [], "have a name that no other dataset has"),
@@ -116,5 +115,13 @@ def test_what_cannot_be_used_is_refused(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match=re.escape("missing.csv")):
-        own_files([str(tmp_path / "missing.csv")], [])
+    path = str(tmp_path / "missing.csv")
+    with pytest.raises(InvalidArgumentError) as caught:
+        own_files([path], [])
+    assert str(caught.value) == f"dataset must be a file that exists; found {path!r}"
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidArgumentError, match="dataset must be a file that exists; found"):
+        own_files([str(tmp_path / "folder.csv")], [])

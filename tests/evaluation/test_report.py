@@ -110,3 +110,37 @@ def test_deviations_of_few_runs_are_judged_by_their_own_limit() -> None:
     found = report._agreement(rows)
     assert isinstance(found, Text)
     assert "1 of 2 measured errors differ from the prediction by more than noise" in found.text
+
+
+def test_settings_whose_runs_are_all_equal_are_counted_but_not_judged() -> None:
+    rows = [Row("mean", "adult", "pm", "", e, 1.5, se, 5, 1.0) for e, se in ((1.0, 0.0), (2, 0.1))]
+    found = report._agreement(rows)
+    assert isinstance(found, Text)
+    assert "0 of 1 measured errors differ" in found.text
+    assert "PM on Adult at epsilon 2, is at +5.0 standard errors" in found.text
+    assert "In 1 further setting all runs gave the same error" in found.text
+    alone = report._agreement(rows[:1])
+    assert isinstance(alone, Text)
+    assert alone.text.startswith("**Theory.** In 1 setting all runs gave the same error")
+    assert "farthest" not in alone.text
+
+
+def test_errors_of_zero_are_left_out_of_geometric_means() -> None:
+    values = {("em", 1.0): 0.0, ("gp", 1.0): 0.0, ("em", 2.0): 0.2, ("gp", 2.0): 0.1}
+    rows = [
+        Row("distribution", "adult", "pm", estimator, epsilon, value, 0.0, 5)
+        for (estimator, epsilon), value in values.items()
+    ]
+    blocks = list(report._gain(rows, ("pm",)))
+    assert "1 setting with an error of exactly 0 is left out" in texts(blocks)
+    assert isinstance(blocks[1], Table)
+    assert blocks[1].rows == (("PM", "0.50"),)
+
+
+def test_readings_without_an_error_have_no_ratio() -> None:
+    rows = tuple(
+        Row("distribution", "adult", "pm", estimator, 1.0, 0.0, 0.0, 5)
+        for estimator in ("em", "em-sum", "em-relative")
+    )
+    tables = [b for b in readings.sections(Results(FULL, rows)) if isinstance(b, Table)]
+    assert [line[2] for line in tables[1].rows] == ["", ""]

@@ -25,6 +25,22 @@ def test_a_standard_error_of_a_root() -> None:
     assert error == pytest.approx(drawn.std(), rel=0.25)
 
 
+def test_errors_of_zero_have_a_root_of_zero() -> None:
+    assert root_mean(np.zeros(5)) == (0.0, 0.0)
+
+
+def test_runs_that_differ_by_rounding_alone_are_equal() -> None:
+    value, error = average(np.array([0.1 + 0.2, 0.3, 0.3]))
+    assert value == pytest.approx(0.3)
+    assert error == 0.0
+
+
+def test_equal_runs_do_not_tell_how_far_theory_is() -> None:
+    """The spread of equal runs is 0, which says nothing about the noise of the next run."""
+    assert math.isnan(Row("mean", "spike", "pm", "", 0.5, 1.5, 0.0, 2, 1.0).deviation)
+    assert Row("mean", "spike", "pm", "", 0.5, 1.5, 0.25, 2, 1.0).deviation == 2.0
+
+
 def test_the_table_says_what_it_follows_from(tmp_path: Path) -> None:
     row = Row("mean", "spike", "pm", "", 0.5, 1 / 3, 0.001, 3, math.nan)
     write_rows(tmp_path / "a.csv", small(seed=7), [row])

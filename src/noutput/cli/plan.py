@@ -126,7 +126,7 @@ def command(
             objective=objective,
             question=question,
         )
-    with shown_progress("Designing") as progress:
+    with shown_progress("Planning") as progress:
         found = no.plan(
             epsilon=epsilon,
             people=people,

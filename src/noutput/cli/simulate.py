@@ -109,7 +109,7 @@ def _send(url: str, campaign: Campaign, everybody: Population, batch: int) -> in
 
     expected = len(everybody) * (len(campaign.questions) if campaign.ask == "all" else 1)
     accepted = sent = 0
-    with shown_progress("sending") as progress:
+    with shown_progress("Sending") as progress:
         for receipt in send_reports(url, campaign, everybody, batch):
             accepted += receipt.accepted
             sent += receipt.accepted + receipt.repeated
@@ -129,7 +129,7 @@ def _send_in_waves(
     *_, due = wave_lines(campaign)
     click.echo(f"{first:,} people have answered the first wave. {due}")
     start = time.perf_counter()
-    with shown_progress("waiting for the second wave") as progress:
+    with shown_progress("Waiting for the second wave") as progress:
         found = await_wave(url, campaign, everybody, first, seconds, progress)
     waited = f"{time.perf_counter() - start:.1f} s"
     if len(found.newest.waves) == 1:

@@ -55,14 +55,18 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times larger the second error is."""
+        """How many times larger the second error is; infinite or NaN where the first is 0."""
+        if self.first.value == 0.0:
+            return math.inf if self.second.value else math.nan
         return self.second.value / self.first.value
 
     @property
     def ratio_error(self) -> float:
         """The standard error of the ratio; the runs of two mechanisms are independent."""
-        shares = [row.standard_error / row.value for row in (self.first, self.second)]
-        return self.ratio * math.hypot(*shares)
+        if self.first.value == 0.0:
+            return math.nan
+        scaled = (self.second.standard_error, self.ratio * self.first.standard_error)
+        return math.hypot(*scaled) / self.first.value
 
     @property
     def predicted(self) -> float:
@@ -79,11 +83,14 @@ class Comparison:
 
         Notes
         -----
-        :math:`b - f a` is compared with its standard error by Welch's test.
+        :math:`b - f a` is compared with its standard error by Welch's test. Where all runs of both
+        are equal, their spread does not tell what further runs would give.
         """
         parts = (factor * self.first.standard_error, self.second.standard_error)
         difference = self.second.value - factor * self.first.value
         error = math.hypot(*parts)
+        if error == 0.0 and (self.first.runs or self.second.runs):
+            return 0
         if error == 0.0:
             reach = SAME * self.second.value
         else:

@@ -186,6 +186,8 @@ def _header(path: str) -> list[str]:
 
 
 def _opened(function: str, path: str) -> Any:
+    if not Path(path).is_file():
+        raise InvalidArgumentError("dataset", "be a file that exists", path)
     reader, arrow = need("pyarrow.csv", "evaluation"), need("pyarrow", "evaluation")
     try:
         return getattr(reader, function)(path)

@@ -77,14 +77,18 @@ def _ratios(found: Results, figure: str) -> Table:
     lines = []
     for name in found.scenario.mechanisms:
         for reading in _OTHERS:
-            logs: dict[float, list[float]] = {}
+            logs: dict[float, list[float]] = {}  # without errors of exactly 0
             for (dataset, mechanism, estimator, epsilon), value in values.items():
                 if (mechanism, estimator) == (name, reading):
                     base = values[dataset, mechanism, _FIRST, epsilon]
-                    logs.setdefault(epsilon, []).append(math.log(value / base))
+                    some = logs.setdefault(epsilon, [])
+                    some += [math.log(value / base)] if value and base else []
             if logs:
-                means = [math.exp(math.fsum(some) / len(some)) for some in logs.values()]
-                cells = (f"{ratio:.2f}" for ratio in means)
+                cells = (_geometric_mean(some) for some in logs.values())
                 lines.append((CONTENDERS[name].label, READINGS[reading], *cells))
     epsilons = (f"ε = {epsilon:g}" for epsilon in found.scenario.epsilons)
     return Table(("mechanism", "reading", *epsilons), tuple(lines))
+
+
+def _geometric_mean(logs: list[float]) -> str:
+    return f"{math.exp(math.fsum(logs) / len(logs)):.2f}" if logs else ""

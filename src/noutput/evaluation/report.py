@@ -189,14 +189,25 @@ def _truths(datasets: Iterable[Dataset]) -> Iterator[Block]:
 
 def _agreement(rows: list[Row]) -> Block:
     """Say how often measured errors leave what theory predicts, and how often chance does."""
-    far = [row for row in rows if abs(row.deviation) > limit(row.runs - 1)]
-    largest = max(rows, key=lambda row: abs(row.deviation))
-    return Text(
-        f"**Theory.** {len(far)} of {len(rows)} measured errors differ from the prediction by more "
-        f"than noise (by chance one expects {CHANCE * len(rows):.1f}); the farthest, "
-        f"{_name(largest)}, is at {largest.deviation:+.1f} standard errors, where "
-        f"{limit(largest.runs - 1):.1f} are within noise."
-    )
+    judged = [row for row in rows if not math.isnan(row.deviation)]
+    sentences = []
+    if judged:
+        far = [row for row in judged if abs(row.deviation) > limit(row.runs - 1)]
+        largest = max(judged, key=lambda row: abs(row.deviation))
+        sentences.append(
+            f"{len(far)} of {len(judged)} measured errors differ from the prediction by more than "
+            f"noise (by chance one expects {CHANCE * len(judged):.1f}); the farthest, "
+            f"{_name(largest)}, is at {largest.deviation:+.1f} standard errors, where "
+            f"{limit(largest.runs - 1):.1f} are within noise."
+        )
+    equal = len(rows) - len(judged)
+    if equal:
+        places = f"{equal}{' further' if judged else ''} setting{'s' if equal > 1 else ''}"
+        sentences.append(
+            f"In {places} all runs gave the same error, which does not tell how noisy it is; more "
+            "runs or more people would."
+        )
+    return Text(f"**Theory.** {' '.join(sentences)}")
 
 
 def _name(row: Row) -> str:
@@ -243,22 +254,35 @@ def _beaten(rows: list[Row]) -> Iterator[Block]:
 def _gain(found: list[Row], mechanisms: tuple[str, ...]) -> Iterator[Block]:
     """Say how much gp changes the errors of the same reports."""
     rows = {(r.dataset, r.mechanism, r.estimator, r.epsilon): r for r in found}
-    lines = []
+    lines, zeros = [], 0
     for name in mechanisms:
-        logs = [
-            math.log(rows[d, m, "gp", e].value / row.value)
+        pairs = [
+            (rows[d, m, "gp", e].value, row.value)
             for (d, m, estimator, e), row in rows.items()
             if m == name and estimator == "em" and (d, m, "gp", e) in rows
         ]
+        logs = [math.log(gp / em) for gp, em in pairs if gp and em]
+        zeros += len(pairs) - len(logs)
         if logs:
             ratio = math.exp(math.fsum(logs) / len(logs))
             lines.append((CONTENDERS[name].label, f"{ratio:.2f}"))
     if lines:
         yield Text(
             "**The estimator matters.** The error with gp relative to the paper's EM from the same "
-            "reports, as the geometric mean over datasets and epsilons:"
+            f"reports, as the geometric mean over datasets and epsilons{_left_out(zeros)}:"
         )
         yield Table(("mechanism", "gp / EM"), tuple(lines))
+
+
+def _left_out(zeros: int) -> str:
+    if not zeros:
+        return ""
+    words = (
+        "setting with an error of exactly 0 is"
+        if zeros == 1
+        else "settings with an error of exactly 0 are"
+    )
+    return f" ({zeros} {words} left out)"
 
 
 def _numbers(rows: list[Row]) -> Table:

@@ -28,6 +28,9 @@ RAW, BINNED = "values", "bins"
 """What an error of a variance may be taken against; see `work.true_variances`."""
 
 
+_ROUNDING = 1e-9  # of a number; sums of the same reports in another order differ by less
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One point of a figure.
@@ -64,7 +67,12 @@ class Row:
 
     @property
     def deviation(self) -> float:
-        """How many standard errors the value lies above what theory predicts."""
+        """How many standard errors the value lies above what theory predicts.
+
+        NaN where all runs are equal: a spread of 0 says nothing about the noise of further runs.
+        """
+        if self.standard_error == 0.0:
+            return math.nan
         return (self.value - self.predicted) / self.standard_error
 
 
@@ -154,19 +162,27 @@ def _place(task: str, measure: str) -> tuple[str, str, str, Reduce]:
 
 
 def average(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float]:
-    """Return the mean of the runs, and its standard error."""
-    spread = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-    return float(values.mean()), spread / math.sqrt(len(values))
+    """Return the mean of the runs, and its standard error.
+
+    Runs that differ by rounding alone are equal, with a standard error of 0.
+    """
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, math.nan
+    if float(np.ptp(values)) <= _ROUNDING * float(np.abs(values).max()):
+        return mean, 0.0
+    return mean, float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
 def root_mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float]:
     r"""Return the root of the mean of square errors, and its standard error.
 
-    By the delta method, that of :math:`\sqrt m` is that of m divided by :math:`2 \sqrt m`.
+    By the delta method, that of :math:`\sqrt m` is that of m divided by :math:`2 \sqrt m`. A mean
+    of 0 has no spread: all square errors are 0.
     """
     mean, error = average(values)
     root = math.sqrt(mean)
-    return root, error / (2.0 * root)
+    return (root, error / (2.0 * root)) if root else (0.0, 0.0)
 
 
 def header(scenario: Scenario) -> list[str]:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
 from noutput.campaign.archive import (
@@ -25,6 +25,9 @@ from noutput.frames.engines.spark_session import borrow_session
 from noutput.frames.packages import duckdb, pa, pc, pq
 from noutput.frames.storage import is_local, parquet_files
 
+if TYPE_CHECKING:
+    from noutput._progress import Progress
+
 __all__ = ["ENGINES", "archived_campaigns", "is_archive", "opened", "pending_reports"]
 
 ENGINES = ("arrow", "duckdb", "spark")
@@ -34,7 +37,11 @@ _TEXTS = list(COLUMNS[:2])
 
 @contextmanager
 def opened(
-    source: str | Path, campaign: Campaign | None, engine: str, master: str | None
+    source: str | Path,
+    campaign: Campaign | None,
+    engine: str,
+    master: str | None,
+    progress: Progress,
 ) -> Iterator[tuple[Campaign, Iterable[Any]]]:
     """Lend the campaign, and frames of its reports that have no id in common.
 
@@ -45,6 +52,8 @@ def opened(
         That of the archive if not given.
     engine : {"arrow", "duckdb", "spark"}
     master : str, optional
+    progress : callable
+        Called after each of several frames.
     """
     _checks.choice("engine", engine, ENGINES)
     if master is not None and engine != "spark":
@@ -60,13 +69,20 @@ def opened(
     groups = _file_groups(Path(source), found)
     files = [file for group in groups for file in group]
     if engine == "arrow":
-        yield found, map(_read_shard if is_archive(source) else _read, groups)
+        tables = map(_read_shard if is_archive(source) else _read, groups)
+        yield found, _told(tables, len(groups), progress)
     elif engine == "duckdb":
         with duckdb.connect() as connection:
             yield found, [connection.read_parquet(files, hive_partitioning=False)]
     else:
         with borrow_session(master) as session:
             yield found, [spark.read_parquet(session, files)]
+
+
+def _told(tables: Iterable[pa.Table], count: int, progress: Progress) -> Iterator[pa.Table]:
+    for number, table in enumerate(tables, 1):
+        yield table
+        progress(number / count)
 
 
 def is_archive(source: str | Path) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from noutput._progress import Progress, shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.frames import storage
 from noutput.frames.counting import check_minimum, count_groups, empty_tally
@@ -151,26 +152,52 @@ def read_counts(
     >>> found == recipe, tallies["age"].total
     (True, 3)
     """
-    check_engine(engine, master)
     labels = () if by is None else column_names("by", by)
     least = check_minimum(minimum)
-    with plain_errors():
-        if engine == "spark":
-            recipe, found = _count_spark(str(source), columns, mechanism, labels, master)
-        else:
-            recipe = _folder_recipe(source)
-            _check_labels(Path(source), labels)
-            count = _count_arrow if engine == "arrow" else _count_duckdb
-            found = count(Path(source), recipe, columns, mechanism, labels)
-    if is_csv(source):
-        found = {name: _with_missing(groups) for name, groups in found.items()}
-    maker = mechanism_of(mechanism or recipe.mechanism)
+    with shown_progress("Counting") as progress:
+        wanted = _Wanted(columns, mechanism, labels, engine, master)
+        recipe, found = _read_groups(source, wanted, progress)
     if by is None:
-        empty = empty_tally(maker)
-        return recipe, {name: groups.get((), empty) for name, groups in found.items()}
+        return recipe, _everybody(recipe, found, mechanism)
+    maker = mechanism_of(mechanism or recipe.mechanism)
     return recipe, {
         name: grouped_tally(labels, maker, groups, least) for name, groups in found.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is counted, and who counts."""
+
+    columns: str | Sequence[str] | None
+    mechanism: Certified | Source | None
+    by: Sequence[str]
+    engine: str
+    master: str | None
+
+
+def _read_groups(source: str | Path, wanted: _Wanted, progress: Progress) -> tuple[Recipe, _Groups]:
+    """Count every group. Only what is read here knows how much of it is done."""
+    check_engine(wanted.engine, wanted.master)
+    with plain_errors():
+        if wanted.engine == "spark":
+            recipe, found = _count_spark(str(source), wanted)
+        else:
+            recipe = _folder_recipe(source)
+            _check_labels(Path(source), wanted.by)
+            count = _count_arrow if wanted.engine == "arrow" else _count_duckdb
+            found = count(Path(source), recipe, wanted, progress)
+    if is_csv(source):
+        found = {name: _with_missing(groups) for name, groups in found.items()}
+    return recipe, found
+
+
+def _everybody(
+    recipe: Recipe, found: _Groups, mechanism: Certified | Source | None = None
+) -> dict[str, Tally]:
+    """Return the only group of each column, where nobody has labels."""
+    empty = empty_tally(mechanism_of(mechanism or recipe.mechanism))
+    return {name: groups.get((), empty) for name, groups in found.items()}
 
 
 def read_evidence(
@@ -231,10 +258,14 @@ def read_files(
     if not sources:
         raise InvalidArgumentError("sources", "be at least one", 0)
     found, secure = [], True
-    for source in sources:
-        recipe, tallies = read_counts(source, engine=engine, master=master)
-        found.append(evidence_of(recipe, tallies))
-        secure = secure and recipe.secure
+    wanted = _Wanted(None, None, (), engine, master)
+    with shown_progress("Counting") as progress:
+        for place, source in enumerate(sources):
+            share = _part(progress, place, len(sources))
+            recipe, groups = _read_groups(source, wanted, share)
+            share(1.0)
+            found.append(evidence_of(recipe, _everybody(recipe, groups)))
+            secure = secure and recipe.secure
     names = columns or tuple(found[0])
     for source, each in zip(sources, found, strict=True):
         for name in (*names, *(() if columns else each)):
@@ -242,6 +273,11 @@ def read_files(
                 rule = f"have reports of the same columns, {list(names)}"
                 raise InvalidArgumentError(f"file {str(source)!r}", rule, list(each))
     return {name: _together(name, [each[name] for each in found]) for name in names}, secure
+
+
+def _part(progress: Progress, place: int, parts: int) -> Progress:
+    """Return the progress of one part among equal ones."""
+    return lambda share: progress((place + share) / parts)
 
 
 def _together(column: str, parts: Sequence[tuple[Question, Evidence]]) -> tuple[Question, Evidence]:
@@ -287,76 +323,55 @@ def _check_labels(source: Path, by: Sequence[str]) -> None:
             raise InvalidArgumentError("by", f"name columns of {list(known)}", name)
 
 
-def _count_arrow(
-    source: Path,
-    recipe: Recipe,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-    by: Sequence[str],
-) -> _Groups:
+def _count_arrow(source: Path, recipe: Recipe, wanted: _Wanted, progress: Progress) -> _Groups:
     """Count batch by batch: one pass over the file, in constant memory."""
     total: _Groups = {}
-    for batch in _batches(source, recipe, by):
-        for name, groups in _count(pa.table(batch), recipe, columns, mechanism, by).items():
+    for batch in _batches(source, recipe, wanted.by, progress):
+        for name, groups in _count(pa.table(batch), recipe, wanted).items():
             sums = total.setdefault(name, {})
             for key, tally in groups.items():
                 sums[key] = sums[key] + tally if key in sums else tally
     return total
 
 
-def _count_duckdb(
-    source: Path,
-    recipe: Recipe,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-    by: Sequence[str],
-) -> _Groups:
+def _count_duckdb(source: Path, recipe: Recipe, wanted: _Wanted, progress: Progress) -> _Groups:
     with duckdb.connect() as connection:
         if is_csv(source):
-            batches = _batches(source, recipe, by)
+            batches = _batches(source, recipe, wanted.by, progress)
             relation = duckdb_engine.read_batches(connection, batches)
         else:
-            files = parquet_files(source, [*recipe.result_names, *by])
+            files = parquet_files(source, [*recipe.result_names, *wanted.by])
             relation = connection.read_parquet(files)
-        return _count(relation, recipe, columns, mechanism, by)
+        return _count(relation, recipe, wanted)
 
 
-def _batches(source: Path, recipe: Recipe, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    return arrow.read_reports(source, [*recipe.result_names, *by], texts=by)
+def _batches(
+    source: Path, recipe: Recipe, by: Sequence[str], progress: Progress
+) -> Iterator[pa.RecordBatch]:
+    return arrow.read_reports(source, [*recipe.result_names, *by], by, progress)
 
 
-def _count(
-    frame: Any,
-    recipe: Recipe,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-    by: Sequence[str],
-) -> _Groups:
-    names = recipe.columns if columns is None else column_names("columns", columns)
+def _count(frame: Any, recipe: Recipe, wanted: _Wanted) -> _Groups:
+    given = wanted.columns
+    names = recipe.columns if given is None else column_names("columns", given)
     for name in names:
         if name not in recipe.columns:
             raise InvalidArgumentError("columns", f"be of {list(recipe.columns)}", name)
-    maker = mechanism_of(mechanism or recipe.mechanism)
-    return count_groups(frame, names, maker, by, layout=recipe.layout)
+    maker = mechanism_of(wanted.mechanism or recipe.mechanism)
+    return count_groups(frame, names, maker, wanted.by, layout=recipe.layout)
 
 
-def _count_spark(
-    source: str,
-    columns: str | Sequence[str] | None,
-    mechanism: Certified | Source | None,
-    by: Sequence[str],
-    master: str | None,
-) -> tuple[Recipe, _Groups]:
+def _count_spark(source: str, wanted: _Wanted) -> tuple[Recipe, _Groups]:
     # a local folder is complete when its recipe is there; elsewhere Spark's own marks must do
     recipe = _folder_recipe(source) if is_local(source) else None
     if recipe:
-        _check_labels(Path(source), by)
+        _check_labels(Path(source), wanted.by)
     names = recipe.report_names if recipe else ()
     texts = set(recipe.result_names) - set(names) if recipe else ()
-    with borrow_session(master) as session:
-        frame = spark.read(session, source, dict.fromkeys(names), (*texts, *by))
+    with borrow_session(wanted.master) as session:
+        frame = spark.read(session, source, dict.fromkeys(names), (*texts, *wanted.by))
         found = recipe or storage.spark_recipe(frame)
-        return found, _count(frame, found, columns, mechanism, by)
+        return found, _count(frame, found, wanted)
 
 
 def _with_missing(groups: dict[Labels, Tally]) -> dict[Labels, Tally]:

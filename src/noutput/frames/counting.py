@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines.errors import plain_errors
 from noutput.frames.groups import GroupedTally, Labels, grouped_tally, plain_label
@@ -118,6 +119,18 @@ def tally(
     >>> tally(reports, "age", m).total
     3
     """
+    with shown_progress("Counting"):
+        return _tally(frame, columns, mechanism, layout, by, minimum)
+
+
+def _tally(
+    frame: object,
+    columns: str | Sequence[str],
+    mechanism: Certified | Source,
+    layout: str,
+    by: str | Sequence[str] | None,
+    minimum: int,
+) -> Tally | GroupedTally | dict[str, Tally] | dict[str, GroupedTally]:
     maker = mechanism_of(mechanism)
     _checks.choice("layout", layout, LAYOUTS)
     names = column_names("columns", columns)

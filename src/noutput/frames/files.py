@@ -135,19 +135,19 @@ def privatize_files(
     check_engine(engine, master)
     check_ending(target)
     place = Path(source) if isinstance(source, str | Path) else source
-    if engine == "arrow":
-        with shown_progress("Privatizing", progress) as share:
+    with shown_progress("Privatizing", progress) as share:
+        if engine == "arrow":
             if pilot is not None:
                 return privatize_in_passes(place, Path(target), recipe, kept, pilot, seed, share)
             _privatize_arrow(place, Path(target), recipe, kept, seed, share)
-        return recipe
-    if not isinstance(place, Path):
-        raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
-    run = _Run(recipe, kept, seed, pilot)
-    with exact_rows(place, recipe), plain_errors():
-        if engine == "spark":
-            return _privatize_spark(str(source), str(target), run, master)
-        return _privatize_duckdb(place, Path(target), run)
+            return recipe
+        if not isinstance(place, Path):
+            raise InvalidArgumentError("engine", "be 'arrow' for a stream", engine)
+        run = _Run(recipe, kept, seed, pilot)
+        with exact_rows(place, recipe), plain_errors():
+            if engine == "spark":
+                return _privatize_spark(str(source), str(target), run, master)
+            return _privatize_duckdb(place, Path(target), run)
 
 
 @dataclass(frozen=True, slots=True)

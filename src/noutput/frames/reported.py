@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.campaign.archive import CAMPAIGN, COLUMNS, ID, OUTPUT, QUESTION
 from noutput.errors import InvalidArgumentError
 from noutput.frames import archived
@@ -194,9 +195,9 @@ def tally_reports(
     >>> found.tallies["late"].counts, found.repeated
     ((1, 2), 1)
     """
-    with plain_errors():
+    with plain_errors(), shown_progress("Counting") as progress:
         if isinstance(source, str | Path):
-            with archived.opened(source, campaign, engine, master) as (known, parts):
+            with archived.opened(source, campaign, engine, master, progress) as (known, parts):
                 found = _total(known, (_count(part, known) for part in parts))
             return replace(found, pending=archived.pending_reports(source, known.root))
         _checks.choice("engine", engine, archived.ENGINES)

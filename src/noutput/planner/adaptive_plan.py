@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput import _checks
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.planner.adaptive import find_range
 from noutput.planner.shapes import SHAPES
@@ -103,6 +104,7 @@ class AdaptivePlan:
         }
 
 
+@shown_progress("Simulating waves")
 def plan_adaptive(plan: Plan, first: float = FIRST, *, objective: str = "balanced") -> AdaptivePlan:
     """Forecast a campaign whose first people find the range for all others.
 

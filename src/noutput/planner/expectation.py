@@ -35,6 +35,7 @@ import numpy as np
 
 from noutput import _checks
 from noutput._numbers import round_bins
+from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.mean_scores import half_width, reports_for, scores_for
 from noutput.estimate.mean_slack import is_shorter
@@ -159,11 +160,13 @@ class Plan:
 
         Simulated at first use.
         """
-        unit = self.bounds.half_width
-        return tuple(
-            (name, unit * wasserstein_error(self.mechanism, self.people, shape))
-            for name, shape in self.shapes
-        )
+        unit, found = self.bounds.half_width, []
+        with shown_progress("Simulating") as progress:
+            for number, (name, shape) in enumerate(self.shapes, 1):
+                error = wasserstein_error(self.mechanism, self.people, shape)
+                found.append((name, unit * error))
+                progress(number / len(self.shapes))
+        return tuple(found)
 
     @property
     def wasserstein_range(self) -> tuple[float, float]:
@@ -207,10 +210,12 @@ class Plan:
     @property
     def _widths(self) -> list[Widths]:
         most = round_bins(self.bounds.lower, self.bounds.upper)
-        found = (
-            interval_widths(self.mechanism, self.people, shape, most) for _, shape in self.shapes
-        )
-        return [each for campaigns in found for each in campaigns]
+        found: list[Widths] = []
+        with shown_progress("Simulating") as progress:
+            for number, (_, shape) in enumerate(self.shapes, 1):
+                found += interval_widths(self.mechanism, self.people, shape, most)
+                progress(number / len(self.shapes))
+        return found
 
     @property
     def bits(self) -> int:
@@ -227,6 +232,7 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
     return min(found), max(found)
 
 
+@shown_progress("Planning")
 def expected_half_width(
     mechanism: TableMechanism, people: int, prior: NDArray[np.float64]
 ) -> float:
@@ -237,6 +243,7 @@ def expected_half_width(
     return half_width(math.sqrt(scores.expected(prior)[0] / people), scores.bias_bound, LEVEL)
 
 
+@shown_progress("Planning")
 def people_for(
     error: float, mechanism: TableMechanism, bounds: Interval, prior: NDArray[np.float64]
 ) -> int:

@@ -74,14 +74,17 @@ def _with_gaps(batch: pa.RecordBatch, answers: Mapping[str, Answers]) -> pa.Reco
 
 
 def read_reports(
-    source: Path, columns: Sequence[str], texts: Sequence[str] = ()
+    source: Path,
+    columns: Sequence[str],
+    texts: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Return batches with some columns of stored reports; `texts` are labels in CSV."""
     if is_csv(source):
         text = {ATTRIBUTE, *texts}
         kinds = {name: pa.string() if name in text else pa.int32() for name in columns}
-        return _csv_batches(str(source), *_csv_input(source), kinds)
-    return _parquet_batches(parquet_files(source, columns), columns)
+        return _csv_batches(str(source), *_csv_input(source), kinds, progress)
+    return _parquet_batches(parquet_files(source, columns), columns, progress)
 
 
 def write(tables: Iterable[pa.Table], place: Path, schema: pa.Schema, *, as_csv: bool) -> None:
@@ -112,7 +115,7 @@ def _parquet_batches(
             for batch in opened.iter_batches(_ROWS, columns=list(columns)):
                 yield batch.select(list(columns))
                 done += batch.num_rows
-                if progress:
+                if progress and rows:
                     progress(done / rows)
 
 
@@ -201,10 +204,10 @@ def _csv_batches(
                 ),
             ) as batches,
         ):
-            for batch in batches:
+            for number, batch in enumerate(batches, 1):  # one per block; the stream is far ahead
                 yield batch
                 if progress and size:
-                    progress(stream.tell() / size)
+                    progress(min(number * BLOCK / size, 1.0))
     except pa.ArrowInvalid as error:
         raise _refused(name, header, kinds, str(error)) from None
 
