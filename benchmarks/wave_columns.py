@@ -19,16 +19,14 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from benchmarks.coverage import save
 from benchmarks.wave_populations import GRID, Array
-from benchmarks.waves import compare, ratios, single_variance
+from benchmarks.waves import compare, ratios, save, single_variance
 from noutput.evaluation.datasets import load
 
 __all__ = ["draw", "main", "measure"]
 
 DATASET = "online_news"
 EPSILON = 1.0
-BINS = 512
 RESULTS = Path(__file__).with_name("wave_columns.json")
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "adaptive-columns"
 _INSIDE = 0.98  # of the people, whose share of the range orders the columns
@@ -41,7 +39,7 @@ def measure(values: Array, campaigns: int, seed: int) -> dict[str, Any]:
     population = np.bincount(places, minlength=len(GRID)) / len(places)
     rng = np.random.default_rng(seed)
     low, high = np.quantile(unit, [(1.0 - _INSIDE) / 2.0, (1.0 + _INSIDE) / 2.0]).tolist()
-    found = compare(population, EPSILON, len(values), campaigns, rng, bins=BINS)
+    found = compare(population, EPSILON, len(values), campaigns, rng)
     found["variance"] = single_variance(population, EPSILON, len(values))
     rounded = {name: float(f"{value:.6g}") for name, value in found.items()}
     return {"campaigns": campaigns, "occupied": round(high - low, 5), **rounded}

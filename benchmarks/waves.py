@@ -6,7 +6,7 @@ sums in ``benchmarks/waves.json`` after every block. A fifth of the people are t
 `noutput.choose_range` chooses the bounds of all others, and `noutput.Evidence` is both waves. The
 single wave has the same first fifth and, where nothing is narrowed, the same others. ``--write``
 puts the table into ``docs/adaptive.md``. ``--family training`` looks at the populations that the
-constants of the rule were chosen on.
+constants of the rule were chosen on, also where the rule was told of too few people (``--told``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import noutput as no
-from benchmarks.coverage import save
 from benchmarks.wave_populations import (
     GRID,
     HELD_BACK,
@@ -42,6 +41,7 @@ __all__ = [
     "main",
     "ratios",
     "rows",
+    "save",
     "simulate",
     "single_variance",
     "standard_errors",
@@ -58,6 +58,7 @@ BINS = 128
 LEVEL = 0.95
 DECLARED = no.Interval(0.0, 1.0)
 _BLOCK = 5
+_RECORDED = ("held-back", FIRST, 1.0)  # the family of the results, the first wave, and what is told
 _MARKS = ("<!-- waves -->\n", "<!-- end of waves -->\n")
 _NARROW = 0.3  # the largest occupancy of the goals
 _LARGEST = 1.05  # what no cell should exceed
@@ -114,10 +115,13 @@ def distance(found: no.DistributionEstimate, population: Array) -> float:
     return float(np.abs(below - np.cumsum(population)).mean())
 
 
-def simulate(cell: Cell, campaigns: int, block: int = 0) -> dict[str, float]:
-    """Draw campaigns of a cell, and return the sums of their errors."""
+def simulate(
+    cell: Cell, campaigns: int, block: int = 0, *, first: float = FIRST, told: float = 1.0
+) -> dict[str, float]:
+    """Draw campaigns of a cell, and return the sums of their errors, as `compare` does."""
     rng = np.random.default_rng([zlib.crc32(cell.key.encode()), block])
-    return compare(cell.population, cell.epsilon, cell.people, campaigns, rng)
+    population = cell.population
+    return compare(population, cell.epsilon, cell.people, campaigns, rng, first=first, told=told)
 
 
 def compare(
@@ -127,16 +131,22 @@ def compare(
     campaigns: int,
     rng: np.random.Generator,
     *,
-    bins: int = BINS,
+    first: float = FIRST,
+    told: float = 1.0,
 ) -> dict[str, float]:
     """Draw campaigns of a population, and return the sums of their errors.
 
-    Single waves are estimated in so many bins, two waves in the default ones of evidence.
+    Parameters
+    ----------
+    first : float
+        The share of the people who are the first wave.
+    told : float
+        How many people the rule is told to expect, as a multiple of those who follow.
     """
     m, mean = no.design(epsilon).mechanism, float(population @ GRID)
-    singles, narrowed = _campaigns(population, m, people, campaigns, rng)
+    singles, narrowed = _campaigns(population, m, people, campaigns, rng, first, told)
     means = [no.estimate_mean(m, each, DECLARED) for each in singles]
-    fits = no.estimate_distribution(m, singles, bins, bounds=DECLARED)
+    fits = no.estimate_distribution(m, singles, BINS, bounds=DECLARED)
     distances = np.array([distance(each, population) for each in fits])
     single, squares = distances.copy(), []
     for group in narrowed.values():
@@ -168,10 +178,17 @@ def single_variance(population: Array, epsilon: float, people: int) -> float:
 
 
 def _campaigns(
-    population: Array, m: no.TableMechanism, people: int, count: int, rng: np.random.Generator
+    population: Array,
+    m: no.TableMechanism,
+    people: int,
+    count: int,
+    rng: np.random.Generator,
+    share: float,
+    told: float,
 ) -> tuple[list[no.Tally], _Groups]:
     """Draw campaigns: reports of single waves, and of both waves where bounds were narrowed."""
-    first = round(FIRST * people)
+    first = round(share * people)
+    expected = round(told * (people - first))
     wide = _chances(m.epsilon, DECLARED.lower, DECLARED.upper)
     singles: list[no.Tally] = []
     narrowed: _Groups = defaultdict(list)
@@ -181,7 +198,7 @@ def _campaigns(
             for number in (first, people - first)
         )
         singles.append(tally + rest)
-        found = no.choose_range(m, tally, DECLARED, expected=people - first)
+        found = no.choose_range(m, tally, DECLARED, expected=expected)
         if found.narrowed and found.bounds is not None:
             bounds = found.bounds
             chances = _chances(m.epsilon, bounds.lower, bounds.upper)
@@ -205,7 +222,15 @@ def grid(family: str, epsilons: Sequence[float], people: Sequence[int]) -> list[
     ]
 
 
-def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int) -> None:
+def run(
+    cells: Sequence[Cell],
+    state: State,
+    path: Path,
+    campaigns: int,
+    *,
+    first: float = FIRST,
+    told: float = 1.0,
+) -> None:
     """Draw campaigns, a block per cell in a mixed order, until every cell has as many as wanted."""
     start = time.monotonic()
     cells = [cells[place] for place in np.random.default_rng(1).permutation(len(cells))]
@@ -214,7 +239,7 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int) -> None
             kept = state.setdefault(cell.key, {"campaigns": 0, **dict.fromkeys(_SUMS, 0.0)})
             if kept["campaigns"] > block * _BLOCK:
                 continue
-            for name, value in simulate(cell, _BLOCK, block).items():
+            for name, value in simulate(cell, _BLOCK, block, first=first, told=told).items():
                 kept[name] = float(f"{kept[name] + value:.6g}")
             kept["campaigns"] += _BLOCK
             variance = single_variance(cell.population, cell.epsilon, cell.people)
@@ -223,6 +248,14 @@ def run(cells: Sequence[Cell], state: State, path: Path, campaigns: int) -> None
             if done % 10 == 9:
                 print(f"{block}: {cell.key}, {time.monotonic() - start:.0f} s", flush=True)
         print(f"after {_BLOCK * (block + 1)}:", *rows(state), sep="\n", flush=True)
+
+
+def save(state: State, path: Path) -> None:
+    """Write the sums, a line per cell, in place of the former ones."""
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(state[key])}" for key in sorted(state))
+    beside = path.with_suffix(".part")
+    beside.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    beside.replace(path)
 
 
 def ratios(kept: dict[str, Any]) -> tuple[float, float]:
@@ -356,6 +389,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
     parser.add_argument("--people", nargs="*", type=int, default=PEOPLE)
     parser.add_argument("--cells", nargs="*", help="Only these, such as 'even/0.1/1/20000'.")
+    parser.add_argument("--first", type=float, default=FIRST, help="Share of the first wave.")
+    parser.add_argument(
+        "--told", type=float, default=1.0,
+        help="How many people the rule expects, as a multiple of those who follow.",
+    )  # fmt: skip
     parser.add_argument("--state", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args(arguments)
@@ -366,7 +404,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cells = grid(chosen.family, chosen.epsilons, chosen.people)
     if chosen.cells:
         cells = [cell for cell in cells if cell.key in chosen.cells]
-    run(cells, state, chosen.state, chosen.campaigns)
+    if chosen.state == RESULTS and (chosen.family, chosen.first, chosen.told) != _RECORDED:
+        parser.error("give --state: these are not the campaigns of the page")
+    options = {"first": chosen.first, "told": chosen.told}
+    run(cells, state, chosen.state, chosen.campaigns, **options)
 
 
 if __name__ == "__main__":

@@ -406,8 +406,9 @@ def test_a_draft_says_who_comes_first() -> None:
     until = datetime(2026, 3, 8, tzinfo=UTC)
     assert draft("") is draft("adaptive = false") is None
     assert draft("adaptive = true") == NextWave(2_000, 10_000)
-    assert draft("adaptive = { expected = 300, share = 0.15 }") == NextWave(45, 300)
-    assert draft('ask = "all"\nadaptive = { expected = 300, share = 0.15 }') == NextWave(90, 300)
+    people = "adaptive = { expected = 8_000, share = 0.15 }"
+    assert draft(people) == NextWave(1_200, 8_000)
+    assert draft(f'ask = "all"\n{people}') == NextWave(2_400, 8_000)
     assert draft("adaptive = { until = 2026-03-08T00:00:00Z }") == NextWave(2_000, 10_000, until)
 
 
@@ -417,6 +418,8 @@ def test_a_draft_says_who_comes_first() -> None:
         ('"yes"', r"^adaptive must be true, false, or a table"),
         ("{ people = 3 }", r"^key adaptive\.people must be one of"),
         ("{ share = 0.5 }", r"^adaptive\.share must lie between 0\.1 and 0\.2; found 0\.5"),
+        ("{ expected = 4_999 }", r"^adaptive\.expected must be at least 5,000: .* found 4999"),
+        ("{ expected = 9_999, share = 0.1 }", r"^adaptive\.expected must be at least 10,000: "),
         ("{ expected = 0 }", r"^adaptive\.expected must be a whole number"),
         ('{ until = "soon" }', r"^adaptive\.until must be an instant with a time zone"),
         ("{ until = 2026-03-08T00:00:00.5Z }", r"^adaptive\.until must be a whole second"),
@@ -426,3 +429,20 @@ def test_a_draft_says_who_comes_first() -> None:
 def test_drafts_that_are_not_adaptive_are_refused(adaptive: str, message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         draft(f"adaptive = {adaptive}")
+
+
+def test_everybody_who_answers_all_questions_counts_for_each() -> None:
+    everything = 'ask = "all"\nadaptive = '
+    assert draft(everything + "{ expected = 2_500 }") == NextWave(1_000, 2_500)
+    with pytest.raises(InvalidArgumentError, match=r"at least 2,500: .* Leave adaptive out"):
+        draft(everything + "{ expected = 2_499 }")
+
+
+def test_a_draft_that_does_not_say_how_many_are_expected_is_noted() -> None:
+    def notes(adaptive: str) -> tuple[str, ...]:
+        return CampaignDraft.from_toml(DRAFT.replace("ADAPTIVE", adaptive)).notes
+
+    assert notes("") == notes("adaptive = false") == notes("adaptive = { expected = 9_000 }") == ()
+    (note,) = notes("adaptive = true")
+    assert note.startswith("10,000 people are expected, because the draft does not say how many")
+    assert notes("adaptive = { share = 0.2 }") == (note,)

@@ -18,6 +18,7 @@ from noutput.campaign import Admission, AnswerTable, Campaign, NextWave, Report,
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
+from noutput.collector.ingest import adapting
 from noutput.collector.issuing import issue_tokens
 from noutput.collector.pooled import Part, estimated
 from noutput.collector.services import Services
@@ -57,6 +58,12 @@ class Chosen:
     mechanism: Any
     narrowed: bool = True
     reason: str = "few are above 120"
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a wave begin after fewer reports than the rule needs."""
+    monkeypatch.setattr(adapting, "FEWEST_REPORTS", 1)
 
 
 @pytest.fixture
@@ -109,6 +116,21 @@ def counted(service: Service) -> dict[int, int]:
     row = service.store.campaign("commute")
     assert row is not None
     return service.store.counts(row.key)
+
+
+def test_every_number_waits_for_the_reports_that_the_rule_needs(
+    service: Service, rule: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each person answers one of two questions, so half of the reports are about the number."""
+    monkeypatch.setattr(adapting, "FEWEST_REPORTS", 61)
+    first = adaptive()
+    assert service.create(first).status_code == 201
+    send(service, first, 60)  # 40 are wanted
+    assert begin(service).fingerprint == first.fingerprint
+    assert not rule
+    send(service, first, 300)
+    assert begin(service).predecessor == first
+    assert rule[0]["tally"].total >= 61
 
 
 def test_cells_of_a_new_wave_come_after_all_others() -> None:

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 import noutput as no
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import maximum
-from noutput.estimate.goodness import _count_larger, _fill
+from noutput.estimate.goodness import _count_larger, _fill, conditional_goodness_of_fit
 from noutput.estimate.maximum import maximize
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.base import Channel
@@ -249,3 +249,30 @@ def test_campaigns_are_compared_as_if_all_were_fitted() -> None:
     for observed in np.sort(deviances)[[150, 185, 190, 198]] + 1e-7:
         larger, simulated, _ = _count_larger(again, rows, fits[0], float(observed), 199)
         assert larger == np.count_nonzero(deviances[:simulated] >= observed)
+
+
+def test_conditional_test_is_that_of_all_without_simulated_campaigns(
+    five_outputs: TableMechanism,
+) -> None:
+    rng = np.random.default_rng(4)
+    for row in at_points(five_outputs, [1.0], 800, 20, rng).tolist():
+        tally = no.Tally(five_outputs.fingerprint, tuple(row))
+        both = no.goodness_of_fit(five_outputs, tally)
+        alone = conditional_goodness_of_fit(five_outputs, tally)
+        assert (alone.statistic, alone.degrees_of_freedom) == (
+            both.statistic,
+            both.degrees_of_freedom,
+        )
+        assert alone.p_value <= both.p_value
+        assert alone.replicates == 0
+
+
+@pytest.mark.slow
+def test_conditional_test_of_few_reports_alarms_rarely() -> None:
+    """The rule of adaptive campaigns looks at 500 reports or more, at a level of 0.001."""
+    table, rng = no.design(0.5).mechanism, np.random.default_rng(6)
+    for points in ([0.0], [-1.0], np.linspace(-1.0, 1.0, 101).tolist()):
+        rows = at_points(table, points, 500, 300, rng).tolist()
+        tallies = [no.Tally(table.fingerprint, tuple(row)) for row in rows]
+        found = [conditional_goodness_of_fit(table, tally).p_value for tally in tallies]
+        assert np.mean(np.array(found) < 0.001) < 0.02  # 1%, and chance

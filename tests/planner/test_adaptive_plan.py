@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import noutput as no
+from noutput.campaign.draft_adaptive import read_adaptive
 from noutput.cli.plan import command
 from noutput.planner import Plan
 from noutput.planner.adaptive_plan import OCCUPANCIES, AdaptivePlan, plan_adaptive
@@ -56,10 +57,36 @@ def test_a_first_wave_has_a_share_of_the_people(first: float) -> None:
 def test_command_prints_a_line_per_occupancy() -> None:
     done = CliRunner().invoke(command, [*ARGUMENTS, "--adaptive"])
     assert done.exit_code == 0, done.output
-    assert "7,500 people answer first, for values from 0 to 600" in done.output
-    assert "the other 42,500" in done.output
+    assert "10,000 people answer first, for values from 0 to 600" in done.output
+    assert "the other 40,000" in done.output
     for occupancy in OCCUPANCIES:
         assert f" {100.0 * occupancy:g}% " in done.output
+
+
+def test_a_first_wave_of_too_few_people_gains_nothing() -> None:
+    """As the rule, which refuses to narrow anything for fewer than 500 reports."""
+    found = plan_adaptive(no.plan(epsilon=1.0, people=2_000, bounds=(0, 600)), 0.15)
+    assert (found.first, found.too_few) == (300, True)
+    for each in found.outlooks:
+        assert each.ratios == (1.0, 1.0)
+        assert each.narrowest == each.widest == no.Interval(0, 600)
+    assert not waves().too_few
+
+
+@pytest.mark.slow
+def test_command_says_that_too_few_come_first() -> None:
+    few = [*ARGUMENTS[:3], "2000", *ARGUMENTS[4:], "--adaptive"]
+    done = CliRunner().invoke(command, few)
+    assert done.exit_code == 0, done.output
+    assert "400 people answer first" in done.output
+    assert "The rule needs 500 reports: with fewer, nothing is narrowed." in done.output
+
+
+def test_the_plan_has_the_share_of_a_draft() -> None:
+    following = read_adaptive(True)
+    assert following is not None
+    found = plan_adaptive(no.plan(epsilon=1.0, people=following.expected, bounds=(0, 600)))
+    assert found.first == following.reports
 
 
 @pytest.mark.slow

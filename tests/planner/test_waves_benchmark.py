@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from benchmarks.wave_populations import GRID, HELD_BACK, OCCUPANCIES, TRAINING
-from benchmarks.waves import PAGE, RESULTS, Cell, State, ratios, rows, simulate, standard_errors
+from benchmarks.waves import (
+    PAGE,
+    RESULTS,
+    Cell,
+    State,
+    ratios,
+    rows,
+    save,
+    simulate,
+    single_variance,
+    standard_errors,
+)
 
 GOALS = {"mean": 0.55, "Wasserstein": 0.60}
 LARGEST = 1.05
@@ -36,6 +48,12 @@ def test_no_recorded_cell_is_above_its_limit_by_more_than_chance() -> None:
     for key, kept in recorded().items():
         for ratio, error in zip(ratios(kept), standard_errors(kept), strict=True):
             assert ratio - 2.0 * error <= LARGEST, key
+
+
+def test_saved_results_are_read_again(tmp_path: Path) -> None:
+    state = recorded()
+    save(state, tmp_path / "waves.json")
+    assert (tmp_path / "waves.json").read_bytes() == RESULTS.read_bytes()
 
 
 def test_standard_errors_are_those_of_the_campaigns() -> None:
@@ -91,3 +109,16 @@ def test_a_cell_again(cell: Cell) -> None:
     assert (found["narrowed"] > 0.0) == narrow
     assert found["hits"] >= 4.0
     assert found["wave_distance"] <= (0.8 if narrow else 1.05) * found["single_distance"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [0.0, 0.025])
+@pytest.mark.parametrize("shape", ["dome", "falling", "gamma"])
+def test_more_people_than_expected_lose_nothing(shape: str, told: float) -> None:
+    """The first wave is 4,000 of 44,000 people; the rule is told of none to follow, or of 1,000."""
+    cell = Cell(shape, 0.15, 1.0, 44_000)
+    found = simulate(cell, 6, first=1.0 / 11.0, told=told)
+    assert found["narrowed"] == 6.0
+    variance = single_variance(cell.population, cell.epsilon, cell.people)
+    assert found["narrowed_square"] <= 6.0 * 0.85**2 * variance
+    assert found["wave_distance"] <= 1.0 * found["single_distance"]

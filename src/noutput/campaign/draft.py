@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from noutput import _checks
 from noutput.campaign.admission import Admission
 from noutput.campaign.campaign import OBJECTIVES, Campaign
-from noutput.campaign.draft_adaptive import read_adaptive
+from noutput.campaign.draft_adaptive import adaptive_notes, read_adaptive
 from noutput.campaign.draft_question import bare, read_question
 from noutput.campaign.draft_strata import (
     divided,
@@ -154,14 +154,16 @@ def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> C
     admission = _read_admission(found.pop("admission", "open"))
     parts = {**found, "questions": tuple(questions), "objectives": tuple(objectives)}
     parts |= {"admission": admission, "segments": segments, "schedule": schedule}
+    notes += adaptive_notes(parts.get("adaptive", False))
     parts["next_wave"] = _next_wave(parts)
     return CampaignDraft(parts, tuple(designs), notes)
 
 
 def _next_wave(parts: dict[str, Any]) -> NextWave | None:
     """Return when the second wave begins; every question counts where all are asked."""
-    per_person = len(parts["questions"]) if parts.get("ask") == "all" else 1
-    return read_adaptive(parts.pop("adaptive", False), per_person)
+    questions = len(parts["questions"])
+    per_person, one_of = (questions, 1) if parts.get("ask") == "all" else (1, questions)
+    return read_adaptive(parts.pop("adaptive", False), per_person, one_of)
 
 
 def _number_design(epsilon: float, goal: str, table: dict[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from noutput.campaign.campaign import Campaign
 
-__all__ = ["MAX_COUNT", "MAX_WAVES", "RULES", "Bounds", "Inputs", "NextWave", "check_chain",
-           "check_wave", "narrowed"]  # fmt: skip
+__all__ = ["FEWEST_REPORTS", "MAX_COUNT", "MAX_WAVES", "RULES", "Bounds", "Inputs", "NextWave",
+           "check_chain", "check_wave", "narrowed"]  # fmt: skip
 
 MAX_WAVES = 8
 MAX_COUNT = 10**15  # reports; every client can count so far
 RULES = ("range 1",)
+FEWEST_REPORTS = 500
+"""Reports of a number that the rule needs: with fewer it leaves the range as declared."""
 _LARGEST = 10**12
 _KEYS = ("rule", "reports", "expected", "until")
 _SAME = ("id", "title", "text", "questions", "opens", "closes", "public", "ask", "version",

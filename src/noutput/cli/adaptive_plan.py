@@ -20,8 +20,9 @@ def forecast(
     found: Plan | AnswerPlan, first: float | None, objective: str | None, *, adaptive: bool
 ) -> AdaptivePlan | None:
     """Return the forecast, or None where none is wanted."""
+    from noutput.campaign.draft_adaptive import SHARE
     from noutput.planner import Plan
-    from noutput.planner.adaptive_plan import FIRST, plan_adaptive
+    from noutput.planner.adaptive_plan import plan_adaptive
 
     if not adaptive:
         if first is not None:
@@ -29,7 +30,7 @@ def forecast(
         return None
     if not isinstance(found, Plan):
         raise click.UsageError("--adaptive is for numbers: answers have no range to narrow.")
-    share = FIRST if first is None else first
+    share = SHARE if first is None else first
     with shown_progress("Simulating waves"):
         return plan_adaptive(found, share, objective=objective or "balanced")
 
@@ -40,6 +41,8 @@ def show(found: AdaptivePlan) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from noutput.campaign.waves import FEWEST_REPORTS
+
     plan = found.plan
     click.echo(
         f"Two waves      {found.first:,} people answer first, for values from "
@@ -48,6 +51,12 @@ def show(found: AdaptivePlan) -> None:
         "whose devices clip values to it.\n"
         "               Simulated for four shapes of values:"
     )
+    if found.too_few:
+        click.echo(
+            f"               The rule needs {FEWEST_REPORTS} reports: with fewer, nothing is "
+            "narrowed. Expect more people,\n"
+            "               or let a larger share of them answer first (--first)."
+        )
     title = "Errors of two waves, by how much of the range values use"
     table = Table(box=box.SIMPLE_HEAD, title=title)
     for heading in ("values in the\nlowest", "range found", "standard error\nof the mean"):

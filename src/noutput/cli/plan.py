@@ -68,7 +68,7 @@ class _Histogram(click.ParamType[list[float]]):
 )  # fmt: skip
 @click.option(
     "--first", type=float, metavar="SHARE",
-    help="Share of the people in the first wave, with --adaptive [default: 0.15].",
+    help="Share of the people in the first wave, with --adaptive [default: 0.2].",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

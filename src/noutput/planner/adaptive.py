@@ -4,18 +4,30 @@ Notes
 -----
 The error of a campaign is proportional to the width of its bounds. Whoever follows the first wave
 may use narrower bounds; numbers beyond them are clipped on the device, and the likelihood of both
-waves knows it. Then only the first wave tells what lies beyond. For bounds from l to u of width w,
-with v the variance of a report of a table of width 1 and :math:`n_2` people who follow, the rule
-takes the l and u with the least
+waves knows it. Then only the first wave tells what lies beyond. For bounds from l to u of width w
+(that of the declared ones is 1), with v the variance of a report of a table of width 1 and
+:math:`n_2` people who follow the :math:`n_1` of the first wave, the second wave alone has the
+squared error
 
-.. math:: v \frac{w^2}{n_2} + \lambda \left( E[U_l^2] + E[U_u^2] \right) , \qquad
+.. math:: C = v \frac{w^2}{n_2} + \lambda \left( E[U_l^2] + E[U_u^2] \right) , \qquad
           U_u = \int (x - u)^+ \, dF(x), \quad U_l = \int (l - x)^+ \, dF(x) ,
 
 where the expectations are over the posterior of `noutput.estimate.gaussian` given the first wave:
 the known and the unknown part of what lies beyond count alike. :math:`U` is what clipping takes
-from the mean, and from the area between two cumulative distributions. Then the ends move outward
-by a share of the width, because no estimate tells numbers at an end from those beyond it. The
-result is rounded outward to numbers that are easy to say, at most 100 in the declared bounds.
+from the mean, and from the area between two cumulative distributions. The first wave alone has
+:math:`v / n_1`, and both together about :math:`1 / (1/C + n_1/v)`, which is
+
+.. math:: R = \frac{n_1 + n_2}{n_1 + n_2 G}, \qquad
+          G = \frac{v}{v w^2 + n_2 \lambda \left( E[U_l^2] + E[U_u^2] \right)}
+
+times the squared error of a single wave. The rule takes the l and u with the largest G, of those
+that leave at most 5% of the people beyond each end by the mean of the posterior. Before that the
+ends move outward by a share of the width, because no estimate tells numbers at an end from those
+beyond it, and to numbers that are easy to say, at most 100 in the declared bounds.
+
+The fewer people follow, the more bias a narrow range may have before it costs them more than it
+saves, and the worse it is if more come than were expected. So bounds are chosen for at least four
+times as many people as the first wave has, however few are said to be expected.
 
 :math:`\lambda` is far below 1: the posterior is that of smooth distributions, which have
 tails, and most people's numbers do not. It was chosen, like the other constants, on populations
@@ -32,9 +44,10 @@ import numpy as np
 
 from noutput import _checks
 from noutput._numbers import round_edges, show
+from noutput.campaign.waves import FEWEST_REPORTS
 from noutput.estimate import gaussian
 from noutput.estimate.counts import Counts, check_tally, supported, transition_matrix
-from noutput.estimate.goodness import known_goodness_of_fit
+from noutput.estimate.goodness import conditional_goodness_of_fit
 from noutput.interval import Interval, IntervalLike, as_interval
 from noutput.mechanisms.answers import AnswerMechanism
 
@@ -57,10 +70,11 @@ __all__ = [
 OBJECTIVES = ("balanced", "mean", "distribution")
 _TAIL_WEIGHT = {"balanced": 0.06, "mean": 0.06, "distribution": 0.04}
 _MARGIN = 0.3  # of the width, by which both ends move outward
-_LARGEST = 0.75  # of the squared error of a single wave, or narrowing does not pay
+_LARGEST = 0.65  # of the squared error of a single wave, or narrowing does not pay
+_BEYOND = 0.05  # of the people, who may be beyond each end
+_FOLLOWING = 4  # times the people of the first wave, for whom bounds are chosen at least
 _STEPS = 100  # between the declared bounds
 _BINS = 64
-_FEWEST_REPORTS = 500
 _MOST_PEOPLE = 10**15
 _FORGED = 0.001  # p-value of goodness of fit below which nothing is narrowed
 
@@ -72,10 +86,11 @@ class RangeForecast:
     Parameters
     ----------
     error_ratio : float
-        The error with the chosen bounds, as a multiple of that of a single wave; 1 where nothing
+        The error of both waves together, as a multiple of that of a single wave; 1 where nothing
         is narrowed.
     share_beyond : float
-        The share of people whose number lies beyond the chosen bounds, as estimated.
+        The share of people whose number lies beyond the chosen bounds, as estimated; at most 5%
+        on each side.
     p_value : float
         Of the first wave's goodness of fit.
     """
@@ -140,7 +155,8 @@ def choose_range(
     bounds : Interval or pair of numbers, or None
         Its bounds, in people's units; None for questions with answers.
     expected : int
-        How many people are still expected.
+        How many people are still expected. Bounds are chosen for four times as many as the first
+        wave has where that is more: few who are expected do not make them narrower.
     objective : {"balanced", "mean", "distribution"}
         Which error is to be small: both, that of the mean, or that of the distribution.
 
@@ -157,8 +173,9 @@ def choose_range(
 
     Notes
     -----
-    The result is a function of the arguments alone: there is no random number in it, and bounds
-    are round numbers, so that everybody computes the same. See `noutput.planner.adaptive`.
+    The result is a function of the arguments alone: there is no random number in it, not even one
+    from a fixed seed, and bounds are round numbers, so that everybody computes the same. See
+    `noutput.planner.adaptive`.
 
     Guarantees
     ----------
@@ -191,14 +208,11 @@ def choose_range(
         forecast = RangeForecast(1.0, 0.0, p_value)
         return NextRange(declared, mechanism, False, reason, forecast, choices)
 
-    if tally.total < _FEWEST_REPORTS:
+    if tally.total < FEWEST_REPORTS:
         return same(
-            f"{tally.total:,} reports are too few to narrow the range; "
-            f"{_FEWEST_REPORTS} are needed."
+            f"{tally.total:,} reports are too few to narrow the range; {FEWEST_REPORTS} are needed."
         )
-    if not people:
-        return same("Nobody is expected any more.")
-    p_value = known_goodness_of_fit(mechanism, tally).p_value
+    p_value = conditional_goodness_of_fit(mechanism, tally).p_value
     if p_value < _FORGED:
         return same(
             f"The reports fit no distribution (p = {p_value:.2g}), so some of them may be forged: "
@@ -213,10 +227,15 @@ def choose_range(
             p_value,
         )
     chosen, ratio, beyond = found
+    gain = (
+        f"With {people:,} people to follow, that range makes the error about {show(ratio)} times "
+        "as large."
+        if people
+        else "Nobody is expected any more: it is the range of whoever comes."
+    )
     reason = (
         f"The first {tally.total:,} reports put about {show(100.0 * (1.0 - beyond), digits=3)}% of "
-        f"the numbers between {chosen.lower:g} and {chosen.upper:g}. With {people:,} people "
-        f"to follow, that range makes the error about {show(ratio)} times as large."
+        f"the numbers between {chosen.lower:g} and {chosen.upper:g}. {gain}"
     )
     forecast = RangeForecast(ratio, beyond, p_value)
     return NextRange(chosen, mechanism, True, reason, forecast, choices)
@@ -244,26 +263,36 @@ def find_range(
     places[-1] = 1.0
     counts = Counts.of([tally])
     shares, theta = supported(counts.shares, transition_matrix(mechanism, _BINS))
-    below, above, at_most = _functions(places)
-    rows = np.concatenate([below, above, at_most])
+    rows = np.concatenate(_functions(places))
     means, variances = gaussian.moments(shares[0], counts.totals[0], theta, rows)
     low, high, _ = np.split(means**2 + variances, 3)
-    share = means[2 * len(places) :]
-    noise = mechanism.worst_variance() / 4.0
-    single = noise / (tally.total + people)
-    widths = places[None, :] - places[:, None]
+    beyond_low, beyond_high = _beyond(means[2 * len(places) :])
     lower, upper = _outward(places)
-    wide = places[upper] - places[lower]
-    costs = noise * wide**2 / people + _TAIL_WEIGHT[objective] * (low[:, None] + high[None, :])
-    costs[widths <= 0.0] = math.inf
-    first, last = np.unravel_index(int(np.argmin(costs)), costs.shape)
-    ratio = costs[first, last] / single
-    left, right = int(lower[first, last]), int(upper[first, last])
-    if ratio > _LARGEST or right - left == len(places) - 1:
+    weight = _TAIL_WEIGHT[objective] / (mechanism.worst_variance() / 4.0)
+    wide, tails = (places[upper] - places[lower]) ** 2, weight * (low[:, None] + high[None, :])
+    following = max(people, _FOLLOWING * tally.total)
+    costs = wide + following * tails  # 1 / G
+    costs[places[None, :] <= places[:, None]] = math.inf
+    costs[(beyond_low[lower] > _BEYOND) | (beyond_high[upper] > _BEYOND)] = math.inf
+    best = np.unravel_index(int(np.argmin(costs)), costs.shape)
+    left, right = int(lower[best]), int(upper[best])
+    if right - left == len(places) - 1 or _ratio(tally.total, following, costs[best]) > _LARGEST:
         return None
     chosen = Interval(float(ends[left]), float(ends[right]))
-    beyond = min(max(1.0 - float(share[right] - share[left]), 0.0), 1.0)
-    return chosen, math.sqrt(ratio), beyond
+    ratio = _ratio(tally.total, people, wide[best] + people * tails[best])
+    return chosen, math.sqrt(ratio), float(beyond_low[left] + beyond_high[right])
+
+
+def _ratio(first: int, following: int, cost: float) -> float:
+    """Return the squared error of both waves together, as a multiple of a single one's."""
+    return float((first + following) / (first + following / cost))
+
+
+def _beyond(at_most: Array) -> tuple[Array, Array]:
+    """Return the shares of people below and above every place, of those up to it."""
+    below, above = np.clip([at_most, 1.0 - at_most], 0.0, 1.0)
+    below[0] = above[-1] = 0.0  # nobody is beyond the declared bounds
+    return below, above
 
 
 def _functions(places: Array) -> tuple[Array, Array, Array]:

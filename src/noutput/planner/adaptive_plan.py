@@ -3,8 +3,8 @@ r"""Forecasts of adaptive campaigns: what a first wave of people will find, and 
 Notes
 -----
 For several shapes that use a part of the declared bounds at their lower end, the reports of a first
-wave are drawn with a fixed seed, and the rule of `noutput.choose_range` finds the bounds of all
-others. The error that is forecast is
+wave are drawn with a fixed seed, and `noutput.choose_range` finds the bounds of all others. The
+error that is forecast is
 
 .. math:: \sqrt{\frac{\mathrm{Var}[Y]}{n_2} + \left(E[X] - E[\bar X]\right)^2} ,
 
@@ -23,8 +23,10 @@ import numpy as np
 
 from noutput import _checks
 from noutput._progress import shown_progress
+from noutput.campaign.draft_adaptive import SHARE
+from noutput.campaign.waves import FEWEST_REPORTS
 from noutput.errors import InvalidArgumentError
-from noutput.planner.adaptive import find_range
+from noutput.planner.adaptive import choose_range
 from noutput.planner.shapes import SHAPES
 from noutput.tally import Tally
 
@@ -34,10 +36,8 @@ if TYPE_CHECKING:
     from noutput.mechanisms.table import TableMechanism
     from noutput.planner.expectation import Plan
 
-__all__ = ["FIRST", "OCCUPANCIES", "AdaptivePlan", "RangeOutlook", "plan_adaptive"]
+__all__ = ["OCCUPANCIES", "AdaptivePlan", "RangeOutlook", "plan_adaptive"]
 
-FIRST = 0.15
-"""The share of the people who are the first wave, if nothing else is wanted."""
 OCCUPANCIES = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Shares of the declared bounds that the numbers use."""
 _SHAPES = ("even", "one hump", "two humps", "skewed")
@@ -87,10 +87,16 @@ class AdaptivePlan:
     first: int
     outlooks: tuple[RangeOutlook, ...]
 
+    @property
+    def too_few(self) -> bool:
+        """Whether the first wave has fewer reports than the rule needs: it narrows nothing."""
+        return self.first < FEWEST_REPORTS
+
     def to_dict(self) -> dict[str, object]:
         """Return the forecasts as plain JSON."""
         return {
             "first": self.first,
+            "too_few": self.too_few,
             "outlooks": [
                 {
                     "occupancy": each.occupancy,
@@ -105,7 +111,7 @@ class AdaptivePlan:
 
 
 @shown_progress("Simulating waves")
-def plan_adaptive(plan: Plan, first: float = FIRST, *, objective: str = "balanced") -> AdaptivePlan:
+def plan_adaptive(plan: Plan, first: float = SHARE, *, objective: str = "balanced") -> AdaptivePlan:
     """Forecast a campaign whose first people find the range for all others.
 
     Parameters
@@ -123,7 +129,7 @@ def plan_adaptive(plan: Plan, first: float = FIRST, *, objective: str = "balance
     >>> from noutput.planner.adaptive_plan import plan_adaptive
     >>> found = plan_adaptive(no.plan(epsilon=1, people=50_000, bounds=(0, 600)))
     >>> found.first, [each.occupancy for each in found.outlooks]
-    (7500, [0.05, 0.1, 0.25, 0.5, 1.0])
+    (10000, [0.05, 0.1, 0.25, 0.5, 1.0])
     >>> low, high = found.outlooks[1].ratios  # of numbers in the lowest tenth
     >>> low < high < 0.6
     True
@@ -169,8 +175,10 @@ def _first_wave(plan: Plan, first: int, x: Array, shares: Array, objective: str)
     chances = shares @ m.probabilities(x)
     drawn = np.random.default_rng(_SEED).multinomial(first, chances / chances.sum())
     tally = Tally(m.fingerprint, tuple(drawn.tolist()))
-    found = find_range(m, tally, plan.bounds, plan.people - first, objective)
-    return plan.bounds if found is None else found[0]
+    expected = plan.people - first
+    return choose_range(m, tally, plan.bounds, expected=expected, objective=objective).bounds or (
+        plan.bounds
+    )
 
 
 def _error(

@@ -5,19 +5,23 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from noutput.campaign.waves import FEWEST_REPORTS
 from noutput.collector.ingest.background import Background
 from noutput.collector.logs import event
 from noutput.collector.store.interface import UnavailableError
 from noutput.planner.successors import next_campaign
+from noutput.questions import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from noutput.collector.clock import Clock
     from noutput.collector.lanes import Lane
     from noutput.collector.metrics import Metrics
     from noutput.collector.store.directory import Directory, KnownCampaign
-    from noutput.collector.store.interface import Published, Store
+    from noutput.collector.store.interface import Store
+    from noutput.tally import Tally
 
 __all__ = ["Adapter"]
 
@@ -80,12 +84,13 @@ class Adapter(Background):
             if not _waits(entry, now):
                 continue
             shown = self._store.published(entry.key)
-            reports = sum(shown.counts.values())
-            if not _is_due(entry, reports, now) or self._tried.get(entry.key) == reports:
+            tallies = entry.layout.tallies(shown.counts)
+            reports = sum(tally.total for tally in tallies)
+            if not _is_due(entry, tallies, now) or self._tried.get(entry.key) == reports:
                 continue
             self._tried[entry.key] = reports
             try:
-                self._begin(entry, shown)
+                self._begin(entry, tallies)
             except UnavailableError:
                 del self._tried[entry.key]
                 raise
@@ -96,13 +101,12 @@ class Adapter(Background):
                     extra=event("wave-failed", campaign=entry.campaign.id),
                 )
 
-    def _begin(self, entry: KnownCampaign, shown: Published) -> None:
+    def _begin(self, entry: KnownCampaign, tallies: Sequence[Tally]) -> None:
         known = entry.campaign
-        counts = [tally.counts for tally in entry.layout.tallies(shown.counts)]
-        found = next_campaign(known, counts)
+        found = next_campaign(known, [tally.counts for tally in tallies])
         values = (known.fingerprint, found.fingerprint, found.to_json())
         if self._store.succeed(entry.key, *values):
-            reports = sum(shown.counts.values())
+            reports = sum(tally.total for tally in tallies)
             _log.info(
                 "campaign %r has a second wave, after %d reports",
                 known.id,
@@ -117,10 +121,21 @@ def _waits(entry: KnownCampaign, now: datetime) -> bool:
     return entry.awaits_wave and entry.is_open(now)
 
 
-def _is_due(entry: KnownCampaign, reports: int, now: datetime) -> bool:
-    """Say whether so many published reports, or the time, begin the second wave."""
+def _is_due(entry: KnownCampaign, tallies: Sequence[Tally], now: datetime) -> bool:
+    """Say whether published reports, or the time, begin the second wave.
+
+    Every number waits until it has as many reports as the rule needs: with fewer it would keep its
+    range for good.
+    """
     following = entry.campaign.next_wave
+    reports = sum(tally.total for tally in tallies)
     if following is None or not reports:
         return False
-    late = following.until is not None and now >= following.until
-    return late or reports >= following.reports
+    if following.until is not None and now >= following.until:
+        return True
+    numbers = [
+        tally.total
+        for question, tally in zip(entry.campaign.questions, tallies, strict=True)
+        if isinstance(question, Number)
+    ]
+    return reports >= following.reports and min(numbers) >= FEWEST_REPORTS
