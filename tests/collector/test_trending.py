@@ -12,6 +12,7 @@ import noutput as no
 from noutput.campaign.schedule import Schedule
 from noutput.collector.series import Series
 from noutput.collector.store.directory import KnownCampaign
+from noutput.collector.store.interface import Published
 from noutput.collector.strata import Selection
 from noutput.collector.trending import MOST_ROUNDS, Followed, course
 from noutput.mechanisms.table import TableMechanism
@@ -57,7 +58,7 @@ class Rounds:
     def look(self, at: float, *, smooth: bool = False, **parts: Any) -> dict[str, Any]:
         """Return the trend at a time, in days."""
         asked = Followed(0, parts.pop("statistic", "mean"), Selection(**parts), None, 0.95, smooth)
-        return course(self.entry, self.counts(at), asked, OPENS + at * DAY)
+        return course(self.entry, Published(self.counts(at)), asked, OPENS + at * DAY)
 
 
 def alarms(found: dict[str, Any]) -> list[tuple[int, int]]:
