@@ -57,8 +57,8 @@ class Series:
         The statistic.
     mechanism : TableMechanism or AnswerMechanism
         What made all reports: campaigns with rounds have one wave.
-    tallies : sequence of Tally
-        The reports of every round.
+    tallies : sequence of Tally or None
+        The reports of every round; None for one that has no estimate.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Series:
     """
 
     def __init__(
-        self, question: Question, name: str, mechanism: Mechanism, tallies: Sequence[Tally]
+        self, question: Question, name: str, mechanism: Mechanism, tallies: Sequence[Tally | None]
     ) -> None:
         self._question = question
         self._name = name
         self._mechanism = mechanism
-        self._tallies = [each if each.total >= FEWEST else None for each in tallies]
+        self._tallies = [None if each is None or each.total < FEWEST else each for each in tallies]
 
     @property
     def is_bounded(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from noutput.errors import InvalidArgumentError
 from noutput.estimate.shifts import find_shifts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from noutput.collector.measured import Measured
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from noutput.estimate.trend import Trend
     from noutput.questions import Question
 
-__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "course", "moment"]
+__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "Moment", "course"]
 
 MOST_ROUNDS: Final = 200  # that are smoothed together, which takes two seconds
 FALSE_ALARMS: Final = 1.0  # per year
@@ -67,10 +67,19 @@ class Followed:
     smooth: bool = True
 
 
-def moment(entry: KnownCampaign, now: datetime) -> tuple[int, int, int]:
-    """Return what a trend depends on beside the counts: the rounds begun, over and final."""
-    final = entry.rounds_over(now - _PUBLISHED)
-    return entry.rounds_begun(now), entry.rounds_over(now), final
+class Moment(NamedTuple):
+    """What a trend depends on beside the counts: the rounds begun, over and final."""
+
+    begun: int
+    over: int
+    final: int
+    closed: datetime | None
+
+    @classmethod
+    def of(cls, entry: KnownCampaign, now: datetime) -> Moment:
+        """Return that of a campaign."""
+        final = entry.rounds_over(now - _PUBLISHED)
+        return cls(entry.rounds_begun(now), entry.rounds_over(now), final, entry.closed)
 
 
 def course(
@@ -79,8 +88,8 @@ def course(
     """Return what `noutput.collector.http.strata_models.TrendModel` describes.
 
     Of more than 200 rounds, it is about the last 200 that have begun. Where no labels are selected,
-    it is about everybody, and rounds that are not published as a whole have no estimate. Alarms
-    are raised by final rounds alone, from the first round of the campaign on, whichever rounds are
+    it is about everybody, and rounds that are not published as a whole have no estimate. Alarms are
+    raised by final rounds alone, from the first round of the campaign on, whichever rounds are
     asked for: so they are looked at once per round, and what was shown stays.
     """
     campaign = entry.campaign
@@ -89,22 +98,20 @@ def course(
     question = campaign.questions[asked.question]
     name = check_statistic(question, asked.statistic)
     first, last = asked.selection.rounds or (0, campaign.n_rounds - 1)
-    begun, over, final = moment(entry, now)
+    begun, over, final, _ = Moment.of(entry, now)
     last = min(last, begun - 1)
     first = max(first, last - MOST_ROUNDS + 1)
-    partial: frozenset[int] = frozenset()
-    if not asked.selection.labels:
-        partial = partial_rounds(entry, shown, asked.question, now)
-    known = _Rounds(entry, asked, shown, partial)
-    rows, figures = [], []
-    for number in range(first, last + 1):
-        parts = known.parts(number)
-        whole = number not in partial
-        figures.append(measure_one(question, parts, asked.level, name) if whole else None)
-        rows.append(
-            _row(entry, number, sum(part.tally.total for part in parts), figures[-1])
-            | {"is_over": number < over, "is_whole": whole}
-        )
+    known = _Rounds(entry, asked, shown, now)
+    parts = [known.parts(number) for number in range(first, last + 1)]
+    figures = [
+        measure_one(question, each, asked.level, name) if known.is_whole(number) else None
+        for number, each in enumerate(parts, first)
+    ]
+    rows = [
+        _row(entry, number, sum(part.tally.total for part in each), figure)
+        | {"is_over": number < over, "is_whole": known.is_whole(number)}
+        for number, each, figure in zip(range(first, last + 1), parts, figures, strict=True)
+    ]
     reason: str | None = f"fewer than {_LEAST} rounds have an estimate"
     smoothed = None
     if first > last:
@@ -130,33 +137,38 @@ def course(
 
 
 class _Rounds:
-    """The reports of every round of some people; partial rounds tell nothing about them."""
+    """The reports of every round of some people."""
 
     def __init__(
-        self, entry: KnownCampaign, asked: Followed, shown: Published, partial: frozenset[int]
+        self, entry: KnownCampaign, asked: Followed, shown: Published, now: datetime
     ) -> None:
         self._entry = entry
         self._asked = asked
         self._counts = entry.layout.by_round(shown.counts)
-        self._partial = partial
+        self._partial: frozenset[int] = frozenset()
+        if not asked.selection.labels:
+            self._partial = partial_rounds(entry, shown, asked.question, now)
+
+    def is_whole(self, number: int) -> bool:
+        """Say whether a round is published as a whole, where it is about everybody."""
+        return number not in self._partial
 
     def parts(self, number: int) -> tuple[Part, ...]:
-        return self._pooled(number, self._counts.get(number, {}))
+        selection = Selection(self._asked.selection.labels, (number, number))
+        counts = self._counts.get(number, {})
+        return pooled(self._entry, self._asked.question, counts, selection)
 
     def series(self, question: Question, name: str, first: int, last: int) -> Series | None:
         """Return the statistic of some rounds; None without rounds."""
-        rounds = [
-            self._pooled(number, {}) if number in self._partial else self.parts(number)
-            for number in range(first, last + 1)
-        ]
+        rounds = [self.parts(number) for number in range(first, last + 1)]
         if not rounds:
             return None
         parts = [part for (part,) in rounds]  # campaigns with rounds have one wave
-        return Series(question, name, parts[0].mechanism, [part.tally for part in parts])
-
-    def _pooled(self, number: int, counts: Mapping[int, int]) -> tuple[Part, ...]:
-        selection = Selection(self._asked.selection.labels, (number, number))
-        return pooled(self._entry, self._asked.question, counts, selection)
+        tallies = [
+            part.tally if self.is_whole(number) else None
+            for number, part in enumerate(parts, first)
+        ]
+        return Series(question, name, parts[0].mechanism, tallies)
 
 
 def _smoothed(

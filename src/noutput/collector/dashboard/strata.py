@@ -14,7 +14,7 @@ from noutput.collector.dashboard.rounds import present_round, rounds_view, small
 from noutput.collector.estimates import PAGE_LEVEL
 from noutput.collector.measured import followed, statistics
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, course, moment
+from noutput.collector.trending import Followed, Moment, course
 from noutput.questions import Number
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ async def _rounds(
     services: Services, entry: KnownCampaign, asked: Asked, selection: Selection, now: datetime
 ) -> tuple[bytes, bool]:
     """Return the rounds of some people, and whether their trend is still to come."""
-    state = *moment(entry, now), entry.closed
+    state = Moment.of(entry, now)
 
     def maker(wanted: Followed) -> Callable[[Published], bytes]:
         return lambda shown: _encoded(course(entry, shown, wanted, now))

@@ -17,7 +17,7 @@ from noutput.collector.http.problems import ProblemError
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
 from noutput.collector.measured import check_statistic
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, course, moment
+from noutput.collector.trending import Followed, Moment, course
 from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ async def get_trend(
     def make(shown: Published) -> bytes:
         return _content(course(entry, shown, asked, now), format, trend_csv)
 
-    state = *moment(entry, now), entry.closed
+    state = Moment.of(entry, now)
     content = await services.courses.get(entry, (asked, format), state, make)
     return _answer(content, format)
 
