@@ -317,12 +317,13 @@ def rows(state: State) -> list[str]:
             lines.append(f"| 5 to 30%, {shape} | all | {_row(cells)} |")
     errors = _median_errors(state)
     sizes = [cell["campaigns"] for cell in state.values()]
+    each = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     return [
         *lines,
         "",
         (
-            f"{len(sizes)} cells, {min(sizes)} to {max(sizes)} campaigns each, "
-            f"{sum(sizes):,} in all. The standard error of a cell's ratio is {errors[0]:.2f} "
+            f"{len(sizes)} cells, {each} campaigns each, {sum(sizes):,} in all. "
+            f"The standard error of a cell's ratio is {errors[0]:.2f} "
             f"(mean) and {errors[1]:.2f} (Wasserstein) in the median of those with narrow bounds."
         ),
         *_exceeding(state),
