@@ -17,6 +17,7 @@ from noutput.campaign import Campaign, NextWave, fetch_campaign, send_batch
 from noutput.cli.verify import command
 from noutput.collector.cells import CellLayout
 from noutput.collector.http.limits import Limits
+from noutput.collector.ingest import adapting
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import simulate_people
 from noutput.collector.steps import Steps
@@ -24,6 +25,12 @@ from noutput.errors import InvalidArgumentError
 from noutput.planner.successors import check_successor, next_campaign
 from tests.campaign.examples import adaptive_campaign, late_campaign, next_wave
 from tests.collector.conftest import make_campaign
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the wave of a collector begin after fewer reports than the rule needs."""
+    monkeypatch.setattr(adapting, "FEWEST_REPORTS", 1)
 
 
 @pytest.fixture(scope="module")

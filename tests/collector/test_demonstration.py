@@ -23,6 +23,7 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.clock import system_clock
 from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
 from noutput.collector.http.limits import Limits
+from noutput.collector.ingest import adapting
 from noutput.collector.panel import PLAYED
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import await_wave, open_rounds, send_reports, simulate_people
@@ -157,7 +158,10 @@ def counted_waves(collector: Running) -> list[int]:
     return [sum(totals[place : place + 2]) for place in range(0, len(totals), 2)]
 
 
-def test_simulated_people_wait_for_the_second_wave(tmp_path: Path) -> None:
+def test_simulated_people_wait_for_the_second_wave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapting, "FEWEST_REPORTS", 1)  # of a number, before the wave begins
     with wave_collector(tmp_path, Steps(10, 0.0)) as collector:
         address = f"{collector.url}/campaigns/commute"
         done = CliRunner().invoke(simulate, [address, "--people", "2000", "--batch", "100"])
