@@ -82,9 +82,12 @@ def test_another_second_wave_is_not_by_the_rule(tmp_path: Path, first: Campaign)
 def test_campaigns_of_one_wave_are_certified(tmp_path: Path, first: Campaign) -> None:
     status, text = run(tmp_path, first)
     assert status == 0
-    assert "The second wave begins once 4,000 reports are published." in text
+    assert (
+        "The second wave begins once 4,000 reports are published, at least 500 of every number."
+        in text
+    )
     status, text = run(tmp_path, adaptive_campaign())
-    assert "begins once 2,000 reports are published, or at 2026-12-01T00:00:00Z." in text
+    assert "at least 500 of every number, or at 2026-12-01T00:00:00Z." in text
     status, text = run(tmp_path, late_campaign())
     assert status == 0
     assert "Root" not in text

@@ -55,6 +55,8 @@ class NextWave:
     {'rule': 'range 1', 'reports': 4000, 'expected': 20000, 'until': None}
     >>> NextWave.from_document(second.to_document()) == second
     True
+    >>> second.beginning
+    'once 4,000 reports are published, at least 500 of every number'
     """
 
     reports: int
@@ -69,6 +71,15 @@ class NextWave:
         if self.until is not None:
             object.__setattr__(self, "until", check_instant("next.until", self.until))
         _checks.choice("next.rule", self.rule, RULES)
+
+    @property
+    def beginning(self) -> str:
+        """When the second wave begins, in words."""
+        until = "" if self.until is None else f", or at {format_instant(self.until)}"
+        return (
+            f"once {self.reports:,} reports are published, at least {FEWEST_REPORTS} of every "
+            f"number{until}"
+        )
 
     def to_document(self) -> dict[str, Any]:
         """Return what the document of the campaign says."""

@@ -65,7 +65,6 @@ def _verify_waves(campaign: Campaign) -> None:
 
 def wave_lines(campaign: Campaign) -> Iterator[str]:
     """Return a line per wave and number: its bounds, and why they are so."""
-    from noutput.campaign.text import format_instant
     from noutput.questions import Number
 
     for place, wave in enumerate(campaign.waves):
@@ -76,8 +75,7 @@ def wave_lines(campaign: Campaign) -> Iterator[str]:
             yield f"Wave {place + 1}, {asked.name}: {_range(asked)}. {reason}"
     following = campaign.next_wave
     if following is not None and len(campaign.waves) == 1:
-        until = "" if following.until is None else f", or at {format_instant(following.until)}"
-        yield f"The second wave begins once {following.reports:,} reports are published{until}."
+        yield f"The second wave begins {following.beginning}."
 
 
 def differences(campaign: Campaign) -> list[str]:

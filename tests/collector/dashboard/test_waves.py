@@ -60,7 +60,7 @@ def test_the_first_wave_says_when_the_second_begins(service: Service) -> None:
     assert (name, asked, reports) == ("Wave 1", "0 to 600 min", "60")
     assert why.startswith("The range that was declared.")
     page = read(get(service, f"{PAGE}?question=minutes"))
-    assert "once 4,000 reports are published, or at 2026-06-01T00:00:00Z" in page.text
+    assert "at least 500 of every number, or at 2026-06-01T00:00:00Z" in page.text
 
 
 def test_every_wave_has_its_range_and_why(service: Service) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from noutput.campaign.text import format_instant
 from noutput.collector.dashboard import words
 from noutput.questions import Number
 
@@ -87,9 +86,7 @@ def _note(campaign: Campaign, count: int) -> str:
             "draws the report. Every table is certified for the same epsilon, and a person answers "
             "one wave. Estimates use the reports of all waves."
         )
-    until = "" if following.until is None else f", or at {format_instant(following.until)}"
     return (
-        f"The second wave begins once {words.count(following.reports)} reports are published"
-        f"{until}: its range is chosen from published results only, and the campaign's document "
-        "says by which rule."
+        f"The second wave begins {following.beginning}: its range is chosen from published results "
+        "only, and the campaign's document says by which rule."
     )
