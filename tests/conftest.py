@@ -10,6 +10,7 @@ from hypothesis import settings
 from noutput.designs.paper import analytical
 from noutput.mechanisms.quantize import quantize
 from noutput.mechanisms.table import TableMechanism
+from tests.seeding import SeededSource
 
 # Tests start many processes. Where the environment forbids them to keep bytecode, each of them
 # compiles all that it loads anew, which takes longer than most of what is tested.
@@ -19,6 +20,12 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    source = SeededSource()
+    source.install()
+    config.pluginmanager.register(source, "noutput-seeding")
 
 
 @pytest.fixture
