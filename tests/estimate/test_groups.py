@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,16 @@ def test_differences_cover_together() -> None:
         found = no.compare_groups(groups)
         hits += all(each.low <= true[each.first] - true[each.second] <= each.high for each in found)
     assert 935 <= hits <= 985  # Tukey and Kramer are a little conservative for unequal groups
+
+
+def test_estimates_beyond_what_is_possible_are_not_certain() -> None:
+    below = MeanEstimate(-9.0, 0.1, 0.1, 1000, 8.0, no.Interval(0, 1))
+    above = replace(below, value=9.0)
+    (found,) = no.compare_groups({"below": below, "above": above})
+    assert (found.value, found.low) == (-18.0, -1.0)
+    assert found.high == pytest.approx(-1.0 + 0.196 * 2.0**0.5, abs=1e-3)
+    low, high = no.standardize({"one": below, "other": below}, {"one": 1, "other": 1}).interval()
+    assert (low, high) == (0.0, pytest.approx(0.196 / 2.0**0.5, abs=1e-3))
 
 
 def test_two_groups_are_an_ordinary_interval() -> None:

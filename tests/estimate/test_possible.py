@@ -36,8 +36,12 @@ def test_the_interval_of_the_mean_lies_within_the_bounds(
     low, high = found.interval(level, kind=kind, of=of)
     assert 0.0 <= low <= high <= 180.0
     wide_low, wide_high = replace(found, bounds=None).interval(level, kind=kind, of=of)
-    if 0.0 < truth < 180.0:
-        assert (low <= truth <= high) == (wide_low <= truth <= wide_high)
+    if wide_low <= truth <= wide_high:
+        assert low <= truth <= high
+    if 0.0 <= found.value <= 180.0:
+        assert (low, high) == (max(wide_low, 0.0), min(wide_high, 180.0))
+    half = found.half_width(level, kind=kind, of=of)
+    assert high - low >= min(half, 180.0) * (1.0 - 1e-12)
 
 
 def test_twenty_reports_say_little_and_nothing_impossible() -> None:

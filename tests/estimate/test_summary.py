@@ -261,7 +261,7 @@ def test_shares_that_need_no_adjustment_have_no_note() -> None:
 def test_a_share_of_yes_is_moved_into_its_interval() -> None:
     table = direct(2, 1.0)
     found = no.summarize(table, no.Tally(table.fingerprint, (10, 290)), no.YesNo())
-    assert [bar.texts[0] for bar in found.bars] == ["100.00%"]
+    assert [bar.texts[0] for bar in found.bars] == ["100.0%"]
     assert "The share is adjusted so that it lies in its interval." in str(found)
 
 

@@ -213,13 +213,26 @@ def _show_report(mechanism: TableMechanism, truth: float, longest: float) -> Non
     unit = truth / (longest / 2.0) - 1.0
     report = mechanism.privatize(unit)
     chances = mechanism.probabilities([-1.0, 0.0, 1.0])[:, report]
-    click.echo(
-        f"One report           {report} of 0..{mechanism.n_outputs - 1}, {bits(mechanism.bits)}. "
-        f"Its sender commutes {truth:.1f} minutes; with 0, "
-        f"{longest / 2.0:g}\n"
-        f"                     or {longest:g} minutes the chances of the same report are\n"
-        f"                     {chances[0]:.1%}, {chances[1]:.1%} and {chances[2]:.1%}.\n"
+    told = (
+        f"{report} of 0..{mechanism.n_outputs - 1}, {bits(mechanism.bits)}. "
+        f"Its sender commutes {truth:.1f} minutes; with 0, {longest / 2.0:g} or {longest:g} "
+        f"minutes the chances of the same report are "
+        f"{chances[0]:.1%}, {chances[1]:.1%} and {chances[2]:.1%}."
     )
+    click.echo(_named("One report", told) + "\n")
+
+
+def _named(name: str, text: str) -> str:
+    """Return a text beside its name, in lines that fit a terminal.
+
+    Examples
+    --------
+    >>> print(_named("Forged reports", "unusual: " + "one honest question in 20, " * 3))
+    Forged reports       unusual: one honest question in 20, one honest question in 20, one
+                         honest question in 20,
+    """
+    first = f"{name:20} "
+    return textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
 
 
 def _show_figures(found: Summary, truth: NDArray[np.float64]) -> None:
@@ -233,7 +246,7 @@ def _show_figures(found: Summary, truth: NDArray[np.float64]) -> None:
         estimate, low, high = figure.texts
         value = show(true[name], figure.half or None)
         click.echo(f"{name:20} {value:>7}  {estimate:>9}   {low} to {high}")
-    click.echo(f"{'Forged reports':20} {found.forged_text}\n")
+    click.echo(_named("Forged reports", found.forged_text) + "\n")
 
 
 def _show_distribution(found: Summary, truth: NDArray[np.float64], longest: float) -> None:

@@ -15,6 +15,7 @@ from scipy.stats import studentized_range
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.mean_scores import half_width
+from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
     from noutput.estimate.mean import MeanEstimate
@@ -97,7 +98,8 @@ class StandardizedMean:
         together = [estimate for _, estimate in self.parts]
         if kind == "normal" and not any(each.slack for each in together):
             half = half_width(self.standard_error, self.bias_bound, level)
-            return self._possible(self.value - half), self._possible(self.value + half)
+            ends = possible_ends(self.value, self.value - half, self.value + half, *self._limits)
+            return float(ends[0]), float(ends[1])
         each_level = 1.0 - (1.0 - level) / len(self.parts)
         ends = [
             (share * low, share * high)
@@ -106,14 +108,14 @@ class StandardizedMean:
         ]
         return math.fsum(low for low, _ in ends), math.fsum(high for _, high in ends)
 
-    def _possible(self, end: float) -> float:
-        """Move the end of an interval to where means can be."""
-        for side, pick in (("lower", max), ("upper", min)):
-            bounds = [(share, estimate.bounds) for share, estimate in self.parts]
-            limits = [share * getattr(each, side) for share, each in bounds if each is not None]
-            if len(limits) == len(bounds):
-                end = pick(end, math.fsum(limits))
-        return end
+    @property
+    def _limits(self) -> tuple[float, float]:
+        """Where the mean can be."""
+        bounds = [(share, _range(estimate)) for share, estimate in self.parts]
+        return (
+            math.fsum(share * low for share, (low, _) in bounds),
+            math.fsum(share * high for share, (_, high) in bounds),
+        )
 
 
 def compare_groups(
@@ -234,11 +236,17 @@ def _difference(
     value = one.value - other.value
     error = math.hypot(one.standard_error, other.standard_error)
     half = half_width(error, one.bias_bound + other.bias_bound, level)
-    low, high = value - half, value + half
-    if one.bounds is not None and other.bounds is not None:
-        low = max(low, one.bounds.lower - other.bounds.upper)
-        high = min(high, one.bounds.upper - other.bounds.lower)
-    return GroupDifference(first, second, value, error, low, high)
+    (lower, upper), (other_lower, other_upper) = _range(one), _range(other)
+    limits = lower - other_upper, upper - other_lower
+    low, high = possible_ends(value, value - half, value + half, *limits)
+    return GroupDifference(first, second, value, error, float(low), float(high))
+
+
+def _range(estimate: MeanEstimate) -> tuple[float, float]:
+    """Return the smallest and the largest mean that there can be."""
+    if estimate.bounds is None:
+        return -math.inf, math.inf
+    return estimate.bounds.lower, estimate.bounds.upper
 
 
 def _by_own_intervals(

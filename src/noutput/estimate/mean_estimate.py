@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.estimate.mean_scores import half_width as normal_half_width
+from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
     from noutput.estimate.mean_slack import SlackMean
@@ -121,7 +122,8 @@ class MeanEstimate:
         probability `level`.
 
         Both kinds are cut at the bounds: the mean lies within them, so what is cut off never
-        covered it.
+        covered it. A value beyond them has the interval of one at the bound: see
+        `noutput.estimate.possible`.
 
         References
         ----------
@@ -148,7 +150,11 @@ class MeanEstimate:
         if self.slack is not None:
             return self.slack.interval(level, kind)
         half = self.half_width(level, kind=kind, of=of)
-        return self._possible(self.value - half), self._possible(self.value + half)
+        low, high = self.value - half, self.value + half
+        if self.bounds is None:
+            return low, high
+        ends = possible_ends(self.value, low, high, self.bounds.lower, self.bounds.upper)
+        return float(ends[0]), float(ends[1])
 
     def half_width(
         self, level: float = 0.95, *, kind: str = "normal", of: str = "population"
@@ -170,12 +176,6 @@ class MeanEstimate:
             return self._bernstein(1.0 - level) + self.bias_bound
         error = self.standard_error if of == "population" else self.respondents_error
         return normal_half_width(error, self.bias_bound, level)
-
-    def _possible(self, end: float) -> float:
-        """Move the end of an interval into the bounds."""
-        if self.bounds is None:
-            return end
-        return min(max(end, self.bounds.lower), self.bounds.upper)
 
     def _bernstein(self, delta: float) -> float:
         logarithm = math.log(4.0 * self.choices / delta)

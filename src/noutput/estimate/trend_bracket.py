@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from noutput.estimate.possible import possible_ends
 from noutput.estimate.slack.guaranteed import Guaranteed
 from noutput.estimate.slack.intervals import Slack, Statistics
 from noutput.estimate.slack.places import below
@@ -212,8 +213,10 @@ def share_trend(
         _smoothed(scores, bracket.rows, tallies, cycle, level)
         for scores in (bracket.lower, bracket.upper)
     )
-    low, high = np.clip(np.sort([lower.low, upper.high], axis=0), 0.0, 1.0)
-    values = np.clip((lower.values + upper.values) / 2.0, low, high)
+    values = (lower.values + upper.values) / 2.0
+    low, high = np.sort([lower.low, upper.high], axis=0)
+    low, high = possible_ends(values, low, high, 0.0, 1.0)
+    values = np.clip(values, low, high)
     return Trend(values, low, high, (lower.jumps + upper.jumps) / 2.0, level)
 
 

@@ -79,3 +79,37 @@ def test_counts_of_any_size() -> None:
         low, high = found.interval("shares", kind="exact")
         assert np.all((low <= 1 / 3 + 1e-3) & (high >= 1 / 3 - 1e-3))
         assert np.all(np.isfinite(found.interval("cdf", simultaneous=True)[0]))
+
+
+@pytest.mark.parametrize("table", [direct(2, 1.0), direct(5, 1.0), mixed(5, 1.0)], ids=repr)
+@pytest.mark.parametrize("kind", ["normal", "exact"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_no_interval_is_a_single_point(
+    table: no.AnswerMechanism, kind: str, data: st.DataObject
+) -> None:
+    """However far the estimate is beyond what is possible: reports never make anything certain."""
+    large = data.draw(st.sampled_from([3, 300, 30_000]))
+    sizes = [st.integers(0, large)] * table.n_outputs
+    counts = data.draw(st.tuples(*sizes).filter(lambda drawn: sum(drawn) >= 2))
+    found = no.estimate_answers(table, no.Tally(table.fingerprint, counts))
+    for statistic in ("shares", "cdf"):
+        values = getattr(found, statistic)[: table.n_answers - 1]
+        low, high = (end[: len(values)] for end in found.interval(statistic, kind=kind))
+        assert np.all(high - low > 0.0)
+        if found.interval_kind == kind == "normal":
+            assert np.all(high - low >= 1.2 * found.standard_errors.min())
+
+
+def test_reports_that_no_population_explains_are_not_certain() -> None:
+    """All say "no", which everybody's true "no" would have made 27% of them not to."""
+    table = direct(2, 1.0)
+    for reports in (10, 60, 1_000):
+        found = no.estimate_answers(table, no.Tally(table.fingerprint, (reports, 0)), no.YesNo())
+        kind = "exact" if reports < 100 else "normal"
+        assert found.interval_kind == kind
+        for each in ("normal", "exact"):
+            low, high = found.interval("shares", kind=each)
+            assert (low[1], high[0]) == (0.0, 1.0)
+            assert high[1] > 1.0 / reports
+            assert high[1] == pytest.approx(1.0 - low[0])

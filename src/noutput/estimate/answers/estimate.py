@@ -17,6 +17,7 @@ from noutput.estimate.answers.scores import closest_distributions, fixed_scores,
 from noutput.estimate.counts import check_tally
 from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
+from noutput.estimate.possible import possible_ends
 from noutput.estimate.stacked_answers import StackedAnswers
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answer, Answers, Choice, Question
@@ -397,7 +398,7 @@ class AnswerEstimate:
             low, high = mine[0] - theirs[1], mine[1] - theirs[0]
         values = first.values - second.values
         errors = np.hypot(first.standard_errors, second.standard_errors)
-        cut = np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+        cut = possible_ends(values, low, high, -1.0, 1.0)
         rows = np.stack([values, errors, *cut], axis=1).tolist()
         return tuple(Difference(*row) for row in rows)
 

@@ -28,6 +28,11 @@ concave, and its ends are the crossings of chords with that level. The result is
 over 2 x 13 values of :math:`\lambda` around the best one. Leaving others out only makes it wider,
 so it does not matter that the data choose them.
 
+**Averages beyond what is possible.** Where t lies below every :math:`a_x`, or above, the nearest of
+them takes its place. A larger t makes averages as low as it more likely, so fewer :math:`\theta`
+are rejected, and one of them never is: where :math:`\theta = t`, both bounds are 1 at least
+(Jensen). So the interval holds no single point, however unlikely the reports are.
+
 The channel is known and enters through :math:`M_x`: only the population is arbitrary. With many
 reports the interval is about 1.4 times as wide as the normal one at 95% (2.7 standard errors
 instead of 1.96), which is Chernoff's price for holding always.
@@ -102,7 +107,7 @@ def exact_interval(
     upper = scores > scores.min() + width / 2.0
     apart = max(float(np.ptp(scores[upper])), float(np.ptp(scores[~upper])))
     if apart <= ALIKE * width and reports <= MOST_REPORTS:
-        low, high = _two_scores(scores, upper, shares, reports, alpha)
+        low, high = _two_scores(scores, upper, (least, most), shares, reports, alpha)
     else:
         sides = (1.0, -1.0) if side is None else (side,)
         low, high = _any_scores(table, scores, weights, shares, reports, alpha, sides)
@@ -110,9 +115,16 @@ def exact_interval(
 
 
 def _two_scores(
-    scores: Array, upper: np.ndarray, shares: Array, reports: float, alpha: float
+    scores: Array,
+    upper: np.ndarray,
+    limits: tuple[float, float],
+    shares: Array,
+    reports: float,
+    alpha: float,
 ) -> tuple[float, float]:
-    count = float(np.round(shares[upper].sum() * reports))
+    first, step = float(scores[~upper].mean()), float(scores[upper].mean() - scores[~upper].mean())
+    fewest, most = (min(max((limit - first) / step, 0.0), 1.0) * reports for limit in limits)
+    count = min(max(float(np.round(shares[upper].sum() * reports)), fewest), most)
     rest = reports - count
     low = float(special.betaincinv(count, rest + 1.0, alpha / 2.0)) if count else 0.0
     high = float(special.betaincinv(count + 1.0, rest, 1.0 - alpha / 2.0)) if rest else 1.0
@@ -133,7 +145,7 @@ def _any_scores(
     sides: tuple[float, ...],
 ) -> tuple[float, float]:
     count = min(reports, MOST_REPORTS)
-    average = float(shares @ scores)
+    average = min(max(float(shares @ scores), float(weights.min())), float(weights.max()))
     away = scores - average
     fallen = math.log(alpha / 2.0) / count * (1.0 + 1e-9)
     variance = max(float(shares @ away**2), float((table @ away**2).min()))
@@ -144,9 +156,7 @@ def _any_scores(
         raised = np.expm1(sign * base[:, None] * away) @ table.T  # M - 1, of shape (lambdas, k)
         some_low, some_high = _remaining(raised, weights, math.expm1(fallen))
         low, high = max(low, some_low), min(high, some_high)
-    if low > high:  # every population is rejected: any point will do
-        return average, average
-    return low, high
+    return min(low, average), max(high, average)
 
 
 def _remaining(raised: Array, weights: Array, level: float) -> tuple[float, float]:

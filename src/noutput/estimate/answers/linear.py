@@ -11,6 +11,7 @@ import numpy as np
 from noutput import _checks
 from noutput.estimate.answers import normal
 from noutput.estimate.answers.exact import exact_interval
+from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import Array
@@ -54,9 +55,9 @@ class Linear:
 
     Notes
     -----
-    A function lies between its smallest and its largest weight, and its intervals are cut there.
-    An interval that lies outside altogether becomes the nearer of the two. So the share of an
-    empty answer is covered in about 97.5% of campaigns at a level of 95%: only an upper end can
+    A function lies between its smallest and its largest weight. Its intervals end there, and are
+    never shorter than those of an estimate there: see `noutput.estimate.possible`. So the share of
+    an empty answer is covered in about 97.5% of campaigns at a level of 95%: only a lower end can
     miss it.
     """
 
@@ -105,8 +106,10 @@ class Linear:
     def interval(self, level: float, kind: str, *, simultaneous: bool) -> tuple[Array, Array]:
         """Return the lower and the upper ends, cut at what is possible."""
         low, high = self.uncut(level, kind, simultaneous=simultaneous)
+        if normal.kind_used(kind, self.observed.reports) == "exact":
+            return low, high
         least, most = self.weights.min(axis=0), self.weights.max(axis=0)
-        return np.clip(low, least, most), np.clip(high, least, most)
+        return possible_ends(self.values, low, high, least, most)
 
     def uncut(self, level: float, kind: str, *, simultaneous: bool) -> tuple[Array, Array]:
         """Return the ends before they are cut; exact ones are cut always."""

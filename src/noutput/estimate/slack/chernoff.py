@@ -90,7 +90,7 @@ def _some_ends(
     table: Array, scores: Array, weights: Array, shares: Array, reports: float, alpha: float
 ) -> Array:
     fallen = math.log(alpha / 2.0) / min(reports, MOST_REPORTS) * (1.0 + 1e-9)
-    averages = scores @ shares
+    averages = np.clip(scores @ shares, weights.min(axis=1), weights.max(axis=1))
     away = scores - averages[:, None]
     variances = np.maximum(away**2 @ shares, (away**2 @ table.T).min(axis=1))
     variances = np.maximum(variances, _TINY)
