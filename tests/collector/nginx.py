@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.collector.process import free_port
 from tests.docs.blocks import ROOT
+from tests.ports import free_port
 
 FOLDER = ROOT / "deploy" / "nginx"
 _MAIN = """

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
+
+from tests.ports import free_port
 
 
 def binaries() -> Path | None:
@@ -28,12 +29,6 @@ def binaries() -> Path | None:
         path for path in folders if (path / "initdb").exists() and (path / "pg_ctl").exists()
     ]
     return fitting[-1] if fitting else None
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _with_children(parent: int) -> Iterator[int]:
@@ -58,7 +53,7 @@ class PostgresqlServer:
     def start(cls) -> Iterator[PostgresqlServer]:
         # Not in pytest's own folder: another user cannot enter that.
         folder = Path(tempfile.mkdtemp(prefix="noutput-pg-"))
-        server = cls(folder, _free_port())
+        server = cls(folder, free_port())
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")
             os.chown(folder, owner.pw_uid, owner.pw_gid)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,12 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SERVE = "from noutput.cli.serve import command; command()"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @dataclass

@@ -28,7 +28,8 @@ from noutput.collector.store.sql import SqlStore
 from tests.campaign.examples import late_campaign, survey_campaign
 from tests.collector.killing import PATH, Progress, Sender, check_counts, run_with_kills
 from tests.collector.postgresql import PostgresqlServer
-from tests.collector.process import Running, free_port, launch
+from tests.collector.process import Running, launch
+from tests.ports import free_port
 
 CLIENTS = 8
 REPORTS = 50_000

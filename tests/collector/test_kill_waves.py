@@ -18,7 +18,8 @@ from noutput.questions import Number
 from tests.collector.conftest import make_campaign
 from tests.collector.killing import PATH, Progress, Sender, check_counts, run_with_kills
 from tests.collector.postgresql import PostgresqlServer
-from tests.collector.process import free_port, launch
+from tests.collector.process import launch
+from tests.ports import free_port
 from tests.tables import window_table
 
 CLIENTS, PEOPLE, KILLS, FIRST = 4, 2400, 6, 1000
