@@ -64,5 +64,6 @@ class SeededSource:
     ) -> Generator[None, Any, Any]:
         if fixturedef.scope == "function":
             return (yield)
-        with self._begun(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+        place = getattr(request, "param_index", 0)
+        with self._begun(f"{fixturedef.baseid} {fixturedef.argname} {place}"):
             return (yield)

@@ -98,8 +98,9 @@ class StandardizedMean:
         together = [estimate for _, estimate in self.parts]
         if kind == "normal" and not any(each.slack for each in together):
             half = half_width(self.standard_error, self.bias_bound, level)
-            ends = possible_ends(self.value, self.value - half, self.value + half, *self._limits)
-            return float(ends[0]), float(ends[1])
+            low, high = self.value - half, self.value + half
+            low, high = map(float, possible_ends(self.value, low, high, *self._limits))
+            return low, high
         each_level = 1.0 - (1.0 - level) / len(self.parts)
         ends = [
             (share * low, share * high)
