@@ -1,4 +1,4 @@
-"""The route of single reports is as short as it was: nobody pays for features of other campaigns."""
+"""The route of single reports is as short as it was: no campaign pays for what others ask for."""
 
 from __future__ import annotations
 
