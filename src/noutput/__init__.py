@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from noutput.estimate.mean import MeanEstimate, estimate_mean
     from noutput.estimate.resolution import Resolution, resolution
+    from noutput.estimate.share import estimate_share
     from noutput.estimate.shifts import Shift, find_shifts
     from noutput.estimate.slack.assume import DensityAtMost, Unimodal, VariationAtMost
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
@@ -117,6 +118,7 @@ __all__ = [
     "estimate_distribution",
     "estimate_mean",
     "estimate_means",
+    "estimate_share",
     "estimate_variance",
     "find_shifts",
     "goodness_of_fit",
@@ -204,6 +206,7 @@ _HOMES = {
     "estimate_distribution": "noutput.estimate.distribution",
     "estimate_mean": "noutput.estimate.mean",
     "estimate_means": "noutput.estimate.attributes",
+    "estimate_share": "noutput.estimate.share",
     "estimate_variance": "noutput.estimate.variance",
     "goodness_of_fit": "noutput.estimate.goodness",
     "mechanism": "noutput.registry",

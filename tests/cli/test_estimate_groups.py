@@ -192,3 +192,25 @@ def test_what_cannot_be_grouped(reports: Path) -> None:
     assert "by must name columns of ['country', 'version'" in str(done.exception)
     done = run(reports, "--by", "country", "--minimum", 10**6)
     assert "must have a group with at least 1,000,000 (--minimum)" in str(done.exception)
+
+
+def test_shares_below_a_number(reports: Path) -> None:
+    text = run(reports, "--by", "country", "--below", 65, "--compare").output
+    assert "share below 65" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert [line[0] for line in lines if line and line[0] in TRUTH][2] == "FR"
+    assert "DE - FR" in text or "IT - FR" in text
+    found = json.loads(run(reports, "--by", "country", "--below", 65, "--json").output)
+    column = found["columns"]["minutes"]
+    assert column["statistic"] == "share below 65"
+    for each in column["groups"]:
+        low, high = each["interval"]
+        assert 0.0 <= low <= each["value"] <= high <= 1.0
+
+
+def test_numbers_below_which_there_is_no_share_are_refused(reports: Path) -> None:
+    done = run(reports, "--by", "country", "--below", 200)
+    assert "below must lie between the bounds, 0 and 180; found 200" in str(done.exception)
+    done = run(reports.with_name("stars"), "--by", "country", "--below", 2)
+    assert "below must be given for reports of numbers alone" in str(done.exception)
+    assert "it needs --by" in run(reports, "--below", 60).output

@@ -326,3 +326,45 @@ def test_statistics_of_answers() -> None:
     share = measure(Choice("a", "b"), parts, 0.95)["b"]
     assert share.low < share.estimate.value < share.high
     assert measure(YesNo(), [Part(table, Tally(table.fingerprint, (1, 0)), None)], 0.95) == {}
+
+
+def test_shares_and_quantiles_of_numbers_are_compared(
+    segmented: tuple[Service, list[Report]],
+) -> None:
+    service, _ = segmented
+    path = "segments?by=platform&weight=ios:1&weight=android:3&statistic="
+    found = ask(service, f"{path}below+75")
+    ComparisonModel.model_validate(found)
+    (share,) = found["statistics"]
+    assert share["name"] == "below 75"
+    groups = {each["group"]: each for each in share["estimates"]}
+    assert set(groups) == {"ios", "android", "not told"}
+    for each in groups.values():
+        low, high = each["interval"]
+        assert 0.0 <= low < high <= 1.0
+        assert each["value"] == (low + high) / 2.0
+    assert groups["ios"]["value"] > groups["android"]["value"]  # of 50 and 100 minutes
+    assert len(share["differences"]) == 3
+    assert all(each["low"] < each["value"] < each["high"] for each in share["differences"])
+    low, high = share["standardized"]["interval"]
+    assert 0.0 <= low < 0.25 < high + 0.2
+    (median,) = ask(service, "segments?by=platform&statistic=quantile+0.5")["statistics"]
+    assert median["name"] == "quantile 0.5"
+    assert all(0.0 <= each["interval"][0] < each["interval"][1] <= 180.0
+               for each in median["estimates"])  # fmt: skip
+    (mean,) = ask(service, "segments?by=platform&statistic=mean")["statistics"]
+    assert mean["name"] == "mean"
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [("statistic=below+200", "statistic must be mean"), ("statistic=wrong", "statistic must be"),
+     ("statistic=quantile+0.5&weight=ios:1", "weight must be absent")],
+)  # fmt: skip
+def test_statistics_that_cannot_be_compared_are_refused(
+    segmented: tuple[Service, list[Report]], query: str, detail: str
+) -> None:
+    service, _ = segmented
+    answer = service.call("GET", f"/campaigns/commute/segments?by=platform&{query}")
+    assert problem(answer) == (422, "invalid-parameter")
+    assert detail in answer.json()["detail"]

@@ -137,6 +137,10 @@ def test_means_are_compared_and_standardized_in_two_lines(
     groups = frames.tally(made, "minutes", five_outputs, by="country")
     assert groups.means(question=no.Number(0, 180)) == means
     assert groups.rest_mean((0, 180)) is None
+    shares = groups.means((0, 180), below=65.0)
+    assert shares["DE"].interval()[0] > 0.5 > shares["FR"].interval()[1]
+    [difference] = no.compare_groups(shares)
+    assert difference.is_clear
 
 
 def test_answers_are_compared_by_score_or_by_share() -> None:

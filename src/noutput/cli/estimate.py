@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_OF_GROUPS = ("minimum", "compare", "reference", "weights", "answer")
+_OF_GROUPS = ("minimum", "compare", "reference", "weights", "answer", "below")
 
 
 @click.command(name="estimate")
@@ -84,6 +84,10 @@ _OF_GROUPS = ("minimum", "compare", "reference", "weights", "answer")
     "--answer", metavar="ANSWER",
     help="With --by: estimate the share of this answer, in place of the mean score.",
 )  # fmt: skip
+@click.option(
+    "--below", type=float, metavar="NUMBER",
+    help="With --by: estimate the share of people below this number, in place of the mean.",
+)  # fmt: skip
 @options.plot("the distribution, or with --by the groups")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
@@ -106,6 +110,7 @@ def command(
     reference: str | None,
     weights: Path | None,
     answer: str | None,
+    below: float | None,
     plot_path: Path | None,
     as_json: bool,
     engine: str,
@@ -122,8 +127,8 @@ def command(
     Several SOURCEs are reports of one population, each person in one of them: tables, bounds and
     epsilon may differ, and all reports count together.
 
-    With --by, the mean of every group (of answers: the mean score, or the share of --answer), the
-    largest first. All groups are counted in one pass.
+    With --by, the mean of every group, or the share of its people --below a number (of answers: the
+    mean score, or the share of --answer), the largest first. All groups are counted in one pass.
     """
     from noutput import frames
     from noutput.errors import InvalidArgumentError
@@ -142,7 +147,7 @@ def command(
         options.refuse_given("is for everybody together, without --by.", *options.OF_NUMBERS)
         if of_campaign:
             raise click.UsageError("--by is for files that `noutput privatize` made.")
-        grouping = Grouping(by, minimum, compare, reference, weights, answer)
+        grouping = Grouping(by, minimum, compare, reference, weights, answer, below)
         estimate_groups(source, columns, grouping, engine=engine, master=master, **shown)
         return
     options.refuse_given("is for groups: it needs --by.", *_OF_GROUPS)

@@ -39,6 +39,8 @@ class Grouping:
         CSV with the shares of the groups in a population.
     answer : str, optional
         Of answers: whose share is estimated.
+    below : float, optional
+        Of numbers: below which the share is estimated.
     """
 
     by: str
@@ -47,6 +49,7 @@ class Grouping:
     reference: str | None
     weights: Path | None
     answer: str | None
+    below: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +118,21 @@ def _found(
     if not tally:
         rule = f"have a group with at least {grouping.minimum:,} (--minimum)"
         raise InvalidArgumentError(f"reports of column {column!r}", rule, "none")
-    means = tally.means(question=question, answer=answer)
+    below, name = grouping.below, "mean"
+    if below is not None:
+        name = f"share below {below:g}"
+    elif answer is not None:
+        name = f"share of {answer}"
+    means = tally.means(question=question, answer=answer, below=below)
     ordered = dict(sorted(means.items(), key=lambda pair: -pair[1].value))
     wanted = grouping.compare or grouping.reference is not None
     return FoundGroups(
         column,
-        "mean" if answer is None else f"share of {answer}",
+        name,
         level,
         tally,
         ordered,
-        tally.rest_mean(question=question, answer=answer),
+        tally.rest_mean(question=question, answer=answer, below=below),
         compare_groups(ordered, level=level, reference=grouping.reference) if wanted else (),
         standardize(means, _weights(grouping.weights, tally)) if grouping.weights else None,
     )

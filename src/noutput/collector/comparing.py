@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from noutput.collector.measured import measure, statistics
+from noutput.collector.measured import measure, measure_one, statistics
 from noutput.collector.pooled import pooled
 from noutput.collector.strata import NOT_TOLD, Selection
 from noutput.errors import InvalidArgumentError
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from noutput.campaign.segments import Segments
     from noutput.collector.measured import Measured
+    from noutput.collector.pooled import Part
     from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.questions import Question
 
 __all__ = ["BETWEEN", "MOST_GROUPS", "Compared", "comparison", "read_names", "read_weights"]
 
@@ -43,6 +45,9 @@ class Compared:
         The shares of the groups in a known population; a group that is not named has none.
     labels : tuple of (str, str)
         Whom it is about: people with these labels, of other segments.
+    statistic : str
+        What of numbers is compared, such as "below 45" or "quantile 0.5"; if empty, all means and
+        shares of answers that there are.
     """
 
     names: tuple[str, ...]
@@ -51,6 +56,11 @@ class Compared:
     level: float
     weights: tuple[tuple[str, float], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+    statistic: str = ""
+
+    def names_of(self, question: Question) -> tuple[str, ...]:
+        """Return the names of the statistics that are compared."""
+        return (self.statistic,) if self.statistic else statistics(question)
 
 
 def read_names(segments: Segments | None, names: Iterable[str]) -> tuple[str, ...]:
@@ -131,12 +141,12 @@ def comparison(
         raise InvalidArgumentError("campaign", "have segments", entry.campaign.id)
     question = entry.campaign.questions[asked.question]
     rows: list[dict[str, Any]] = []
-    measured: dict[str, dict[str, Measured]] = {}
+    measured: dict[str, Mapping[str, Measured]] = {}
     for group, labels in _groups(segments, asked.names):
         parts = pooled(
             entry, asked.question, counts, Selection((*asked.labels, *labels), asked.rounds)
         )
-        found = measure(question, parts, asked.level)
+        found = _measured(question, parts, asked)
         if found:
             measured[group] = found
         reports = sum(part.tally.total for part in parts)
@@ -153,8 +163,16 @@ def comparison(
         "groups": rows,
         "hidden": hidden,
         "text": _told(len(rows), hidden, least, _where(entry, asked)),
-        "statistics": [_statistic(name, measured, asked) for name in statistics(question)],
+        "statistics": [_statistic(name, measured, asked) for name in asked.names_of(question)],
     }
+
+
+def _measured(question: Question, parts: Sequence[Part], asked: Compared) -> Mapping[str, Measured]:
+    """Return what is compared, of one group; nothing where it has too few reports."""
+    if not asked.statistic:
+        return measure(question, parts, asked.level)
+    found = measure_one(question, parts, asked.level, asked.statistic)
+    return {} if found is None else {asked.statistic: found}
 
 
 def _groups(

@@ -19,12 +19,9 @@ from typing import TYPE_CHECKING
 from noutput.collector.pooled import estimated
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import estimate_answers
-from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import estimate_mean
-from noutput.estimate.mean_estimate import MeanEstimate
-from noutput.estimate.mean_scores import half_width
+from noutput.estimate.share import estimate_quantile, estimate_share
 from noutput.interval import Interval
-from noutput.mechanisms.answers import AnswerMechanism
 from noutput.questions import Answers, Number, Question, YesNo
 
 if TYPE_CHECKING:
@@ -32,7 +29,8 @@ if TYPE_CHECKING:
 
     from noutput.collector.pooled import Part
     from noutput.estimate.evidence import Evidence
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.estimate.mean_estimate import MeanEstimate
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -152,34 +150,23 @@ def measure_one(
 ) -> Measured | None:
     """Return one statistic; None where there are too few reports.
 
-    That of a share or a quantile of numbers is the middle of its slack interval, and its standard
-    error is what the interval's length would be that of. The middle has a bias within the interval,
-    so it is for one round alone: `noutput.collector.series` has what is smoothed.
+    That of a share or a quantile of numbers is the middle of its slack interval. The middle has a
+    bias within the interval, so it is for groups and single rounds: `noutput.collector.series` has
+    what is smoothed.
     """
     asked = of_numbers(question, name)
     if asked is None or not isinstance(question, Number):
         return measure(question, parts, level).get(name)
     if sum(part.tally.total for part in parts) < FEWEST:
         return None
-    (part,) = parts  # campaigns with rounds have one wave
-    if isinstance(part.mechanism, AnswerMechanism):  # pragma: no cover (pairs fit)
-        raise TypeError(question.kind)
-    return _of_numbers(part.mechanism, part.tally, question, level, *asked)
-
-
-def _of_numbers(
-    mechanism: TableMechanism, tally: Tally, question: Number, level: float, kind: str, at: float
-) -> Measured:
-    bounds = Interval(question.lower, question.upper)
-    named = [at] if kind == "below" else []
-    found = Intervals(mechanism, tally, bounds, level=level, named=named)
-    (low,), (high,) = found.cdf([at]) if kind == "below" else found.quantiles([at])
-    low, high = float(low), float(high)
-    error = (high - low) / 2.0 / half_width(1.0, 0.0, level)
-    limits = Interval(0.0, 1.0) if kind == "below" else bounds
-    span = 2.0 * limits.half_width
-    middle = MeanEstimate((low + high) / 2.0, error, error, tally.total, span, limits)
-    return Measured(middle, low, high)
+    kind, at = asked
+    mechanism, tally = estimated(parts)
+    made = (mechanism,) if tally is None else (mechanism, tally, (question.lower, question.upper))
+    if kind == "below":
+        found = estimate_share(*made, below=at)
+    else:
+        found = estimate_quantile(*made, share=at)
+    return Measured(found, *found.interval(level))
 
 
 def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str, Measured]:

@@ -14,6 +14,8 @@ from noutput.estimate.counts import Counts
 from noutput.estimate.slack.assume import Assumed, Assumption, as_assumption
 from noutput.estimate.slack.guaranteed import Guaranteed
 from noutput.estimate.slack.intervals import Bounds, Slack, Statistics
+from noutput.estimate.slack.path import best_scores
+from noutput.estimate.slack.places import below
 from noutput.interval import scale_to_unit
 
 if TYPE_CHECKING:
@@ -139,6 +141,23 @@ class Intervals:
         low, high = ((places >= 1.0).astype(np.float64) for _ in range(2))
         low[inside], high[inside] = self._statistics.cdf(places[inside])
         return low, high
+
+    def share_scores(self, at: float) -> Array:
+        """Return what one report adds to the middle of the share below a number, by outputs.
+
+        Times all reports, to first order, and up to a constant.
+        """
+        (place,) = self._units(np.array([at]))
+        goal = below(self._ends.places, float(place))
+        goals = np.array([goal.upper, -goal.lower])
+        if isinstance(self._ends, Guaranteed):
+            upper, lower = self._ends.scores(goals)
+        elif isinstance(self._ends, Slack):
+            upper, lower = best_scores(self._ends.fit, goals, float(self._ends.thresholds[0]))
+        else:
+            raise InvalidArgumentError("assume", "be None", repr(self.assumption))
+        result: Array = (upper - lower) / 2.0
+        return result
 
     def shares(self, starts: ArrayLike, ends: ArrayLike) -> Bounds:
         """Return the ends for the shares between pairs of numbers."""

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from noutput import _checks
 from noutput.estimate.mean_scores import half_width as normal_half_width
 from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
-    from noutput.estimate.mean_slack import SlackMean
+    from noutput.estimate.mean_slack import HeldMean
     from noutput.interval import Interval
 
-__all__ = ["MeanEstimate"]
+__all__ = ["MeanEstimate", "SlackEnds"]
 
 _KINDS = ("normal", "guaranteed")
 _SUBJECTS = ("population", "respondents")
+
+
+class SlackEnds(Protocol):
+    """Where slack intervals come from: `SlackMean`, or shares of numbers."""
+
+    @property
+    def name(self) -> str:
+        """What the value is: "slack" or "combined"."""
+
+    @property
+    def held(self) -> HeldMean | None:
+        """The value of combined evidence."""
+
+    def interval(self, level: float, kind: str = "normal") -> tuple[float, float]:
+        """Return the ends at a level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +55,7 @@ class MeanEstimate:
     bias_bound : float
         How far off the value is on average, at most, whatever the people's numbers are. It is
         no part of the standard errors, but of every interval.
-    slack : SlackMean, optional
+    slack : SlackEnds, optional
         What the interval is made from where that is the shortest. Then both standard errors are
         half of the 95% interval divided by 1.96, and `method` says what the value is.
     by_scores : MeanEstimate, optional
@@ -68,7 +83,7 @@ class MeanEstimate:
     report_range: float
     bounds: Interval | None = None
     bias_bound: float = 0.0
-    slack: SlackMean | None = field(default=None, repr=False, compare=False)
+    slack: SlackEnds | None = field(default=None, repr=False, compare=False)
     by_scores: MeanEstimate | None = field(default=None, repr=False, compare=False)
     choices: int = field(default=1, repr=False)
 

@@ -195,8 +195,8 @@ def _read(each: Estimated | tuple[float, float], name: str) -> tuple[float, floa
     else:
         found = _linear(each)
         if found is None:
-            rule = 'be of one table, or estimated with method="unbiased"'
-            raise InvalidArgumentError(name, rule, "a combined estimate")
+            rule = 'be a mean of one table, or one estimated with method="unbiased"'
+            raise InvalidArgumentError(name, rule, "the middle of an interval")
         value, error = found.value, found.standard_error
     if not math.isfinite(value):
         raise InvalidArgumentError(name, "have a finite value", value)

@@ -151,6 +151,7 @@ class GroupedTally(Mapping[Labels, Tally]):
         *,
         question: Question | None = None,
         answer: object = None,
+        below: float | None = None,
     ) -> dict[str, MeanEstimate]:
         """Return the estimated mean of every group, for `compare_groups` and `standardize`.
 
@@ -162,13 +163,15 @@ class GroupedTally(Mapping[Labels, Tally]):
             The same for all kinds of questions.
         answer : answer, optional
             Of answers: the share of this one, in place of the mean score.
+        below : float, optional
+            Of numbers: the share of people below this one, in place of the mean.
 
         Raises
         ------
         InvalidArgumentError
             If a group has fewer than two reports.
         """
-        estimate = self._estimator(bounds, question, answer)
+        estimate = self._estimator(bounds, question, answer, below)
         names = self.names
         return {names[labels]: estimate(tally) for labels, tally in self._told()}
 
@@ -178,11 +181,12 @@ class GroupedTally(Mapping[Labels, Tally]):
         *,
         question: Question | None = None,
         answer: object = None,
+        below: float | None = None,
     ) -> MeanEstimate | None:
         """Return the mean of all hidden groups together, as `means` does; None if it is hidden."""
         if self.rest is None or self.rest.total < 2:
             return None
-        return self._estimator(bounds, question, answer)(self.rest)
+        return self._estimator(bounds, question, answer, below)(self.rest)
 
     def _told(self) -> Iterator[tuple[Labels, Tally]]:
         for labels, tally in self.groups.items():
@@ -193,11 +197,16 @@ class GroupedTally(Mapping[Labels, Tally]):
             yield labels, tally
 
     def _estimator(
-        self, bounds: IntervalLike | None, question: Question | None, answer: object
+        self,
+        bounds: IntervalLike | None,
+        question: Question | None,
+        answer: object,
+        below: float | None,
     ) -> Callable[[Tally], MeanEstimate]:
         """Return what estimates the mean of a tally, or refuse what does not fit the mechanism."""
         from noutput.estimate.answers import estimate_answers  # needs scipy, as the next
         from noutput.estimate.mean import estimate_mean
+        from noutput.estimate.share import estimate_share
         from noutput.mechanisms.answers import AnswerMechanism
 
         made = self.mechanism
@@ -208,6 +217,8 @@ class GroupedTally(Mapping[Labels, Tally]):
             if not isinstance(question, Answers):
                 rule = "be the Scale, Choice or YesNo that the reports answer"
                 raise InvalidArgumentError("question", rule, question)
+            if below is not None:
+                raise InvalidArgumentError("below", "be given for reports of numbers alone", below)
             asked = question
             return lambda tally: estimate_answers(made, tally, asked).as_mean(answer)
         if answer is not None:
@@ -217,6 +228,8 @@ class GroupedTally(Mapping[Labels, Tally]):
             if not isinstance(question, Number):
                 raise InvalidArgumentError("question", "be a Number", question)
             units = question.lower, question.upper
+        if below is not None:
+            return lambda tally: estimate_share(made, tally, units, below=below)
         return lambda tally: estimate_mean(made, tally, units)
 
 

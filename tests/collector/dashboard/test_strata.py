@@ -213,7 +213,14 @@ def test_quantiles_and_shares_of_numbers_are_chosen(rounds: Service) -> None:
     answer = get(rounds, f"{PAGE}?statistic=below+60")
     page = read(answer)
     assert "Share below 60 min by day in %" in " ".join(page.text.split())
-    assert "Average by platform" in page.text  # groups are compared by their means
+    assert "Share below 60 min by platform" in page.text
+    assert f"{PAGE}/segments?question=minutes&statistic=below+60&by=platform" in {
+        str(each.get("href")) for tag, each in page.tags if tag == "a"
+    }
+    (field,) = (each for _, each in page.tags if each.get("name") == "below")
+    assert field["value"] == "60"
+    assert not [each for _, each in page.tags if each.get("name") == "statistic"]  # of the form
+    assert get(rounds, f"{PAGE}?statistic=mean&below=60").text == answer.text  # as a form sends it
     path = f"{PAGE}/trend?question=minutes&statistic=below+60"
     assert path in {str(each.get("href")) for tag, each in page.tags if tag == "a"}
     found = rounds.call("GET", path).json()
@@ -275,5 +282,5 @@ def test_a_campaign_without_both_has_none_of_it(service: Service) -> None:
     service.create(make_campaign(public=True))
     answer = get(service, f"{PAGE}?segment=&rounds=1")
     page = read(answer)
-    assert "Whom and when" not in page.text
+    assert "Whom, when" not in page.text
     assert "rounds.js" not in answer.text

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from noutput.collector.comparing import BETWEEN, read_names
 from noutput.collector.estimates import ASSUMPTIONS, NOTHING
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.measured import check_statistic, statistics
+from noutput.collector.measured import check_statistic, of_numbers, statistics
 from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
 
@@ -43,8 +43,8 @@ class Asked:
     by : tuple of str
         The segments whose labels are compared; none without segments.
     statistic : str
-        What is followed over rounds, and compared where groups are compared by it: "mean", the
-        label of an answer, or of numbers such as "below 45" and "quantile 0.5".
+        What is compared and followed over rounds: "mean", the label of an answer, or of numbers
+        such as "below 45" and "quantile 0.5".
     """
 
     place: int
@@ -75,7 +75,10 @@ class Asked:
                 campaign.n_rounds,
             )  # fmt: skip
             by = () if segments is None else read_names(segments, query.getlist("by"))
-            statistic = check_statistic(campaign.questions[place], query.get("statistic", ""))
+            wanted = query.get("statistic", "")
+            if query.get("below"):
+                wanted = f"below {query['below']}"
+            statistic = check_statistic(campaign.questions[place], wanted)
         except InvalidArgumentError as error:
             raise ProblemError("invalid-parameter", str(error)) from None
         return cls(
@@ -110,10 +113,15 @@ class Asked:
         rounds = self.selection.rounds
         return [*labels, ("rounds", None if rounds is None else f"{rounds[0]}-{rounds[1]}")]
 
-    def compared_by(self, campaign: Campaign) -> str:
-        """Return the statistic that groups are compared by: the first, where not by that asked."""
-        known = statistics(campaign.questions[self.place])
-        return self.statistic if self.statistic in known else known[0]
+    def of_numbers(self, campaign: Campaign) -> str:
+        """Return the share or quantile of numbers that is asked for; nothing where it is none."""
+        question = campaign.questions[self.place]
+        return "" if of_numbers(question, self.statistic) is None else self.statistic
+
+    def threshold(self, campaign: Campaign) -> str:
+        """Return the number below which a share is asked for, as text; nothing where it is none."""
+        kind, _, at = self.of_numbers(campaign).partition(" ")
+        return at if kind == "below" else ""
 
     @property
     def by_text(self) -> str:
@@ -124,7 +132,9 @@ class Asked:
         """Return the parameters of an export of the comparison."""
         labels = tuple(each for each in self.selection.labels if each[0] not in self.by)
         selection = replace(self.selection, labels=labels)
-        names = ("question", "by", "segment", "rounds")
+        names = ["question", "by", "segment", "rounds"]
+        if self.of_numbers(campaign):
+            names.append("statistic")
         return replace(self, selection=selection).exported(campaign, *names)
 
     def exported(self, campaign: Campaign, *names: str) -> str:

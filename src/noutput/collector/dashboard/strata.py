@@ -12,7 +12,7 @@ from noutput.collector.dashboard.compared import comparison_view
 from noutput.collector.dashboard.reading import reading
 from noutput.collector.dashboard.rounds import present_round, rounds_view, small_multiples
 from noutput.collector.estimates import PAGE_LEVEL
-from noutput.collector.measured import followed, statistics
+from noutput.collector.measured import followed
 from noutput.collector.strata import Selection
 from noutput.collector.trending import Followed, Moment, course
 from noutput.questions import Number
@@ -94,7 +94,8 @@ async def find_strata(
 async def _compare(services: Services, entry: KnownCampaign, asked: Asked) -> bytes:
     labels = tuple(each for each in asked.selection.labels if each[0] not in asked.by)
     wanted = Compared(
-        asked.by, asked.place, asked.selection.rounds, PAGE_LEVEL, labels=labels
+        asked.by, asked.place, asked.selection.rounds, PAGE_LEVEL, labels=labels,
+        statistic=asked.of_numbers(entry.campaign),
     )  # fmt: skip
 
     def make(shown: Published) -> bytes:
@@ -151,8 +152,7 @@ def strata_views(
     question = campaign.questions[asked.place]
     compared = rounds = present = None
     if found.comparison is not None:
-        statistic = asked.compared_by(campaign)
-        compared = comparison_view(question, statistic, json.loads(found.comparison))
+        compared = comparison_view(question, asked.statistic, json.loads(found.comparison))
     if found.course is not None:
         document = json.loads(found.course)
         rounds = rounds_view(question, document, pending=found.pending)
@@ -167,7 +167,7 @@ def strata_views(
 def choices(campaign: Campaign, asked: Asked) -> dict[str, list[tuple[str, str, bool]]]:
     """Return what can be chosen: address, text, and whether it is chosen now."""
     question = campaign.questions[asked.place]
-    known = statistics(question) if campaign.schedule is None else followed(question)
+    known = followed(question)
     if asked.statistic not in known:
         known += (asked.statistic,)
     groups = [] if campaign.segments is None else _groupings(campaign.segments)

@@ -15,7 +15,7 @@ from noutput.collector.http.access import Id, MaybeReader, Shared, check_reader
 from noutput.collector.http.openapi import refusals
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
-from noutput.collector.measured import check_statistic
+from noutput.collector.measured import check_statistic, of_numbers
 from noutput.collector.strata import Selection
 from noutput.collector.trending import Followed, Moment, course
 from noutput.errors import InvalidArgumentError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
+    from noutput.questions import Question
 
 __all__ = ["MOST_LABELS", "ROUNDS", "SEGMENT", "check_level", "read_selection", "router"]
 
@@ -39,6 +40,10 @@ _CYCLE = "The length of a cycle, in rounds: 7 for days with weekends."
 _STATISTIC = (
     '"mean", the label of an answer whose share is wanted, or of numbers "below X" (a share) or '
     '"quantile P"; the first that there is.'
+)
+_COMPARED = (
+    'Of numbers "below X" (a share) or "quantile P", in place of the mean; all means and shares of '
+    "answers if not given."
 )
 _LEVELS: dict[str, Any] = {"enum": list(LEVELS)}
 _REFUSALS = refusals(
@@ -67,6 +72,7 @@ async def get_segments(
     token: MaybeReader,
     by: Annotated[list[str], Query(max_length=MOST_LABELS, description=_BY)] = [],  # noqa: B006
     question: Asked = None,
+    statistic: Annotated[str, Query(max_length=200, description=_COMPARED)] = "",
     segment: Annotated[list[str], Query(max_length=MOST_LABELS, description=SEGMENT)] = [],  # noqa: B006
     rounds: Rounds = None,
     weight: Annotated[list[str], Query(max_length=64, description=_WEIGHT)] = [],  # noqa: B006
@@ -75,10 +81,10 @@ async def get_segments(
 ) -> Response:
     """Compare groups of people by their labels, from the reports published so far.
 
-    Every group's mean, or shares of answers, with its interval; differences of all pairs, with
-    intervals that hold together; and, where weights are given, the mean of a population that has
-    these shares of the groups. Combinations of labels with too few reports are in no group. With
-    labels of other segments, people with these labels are compared.
+    Every group's mean, or shares of answers, or what is asked for of numbers, with its interval;
+    differences of all pairs, with intervals that hold together; and, where weights are given, the
+    mean of a population that has these shares of the groups. Combinations of labels with too few
+    reports are in no group. With labels of other segments, people with these labels are compared.
     """
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
@@ -94,7 +100,8 @@ async def get_segments(
     if twice:
         raise ProblemError("invalid-parameter", f"segment must not name {twice[0]}: it is in by")
     place = _place(entry, question)
-    asked = Compared(names, place, chosen.rounds, level, weights, chosen.labels)
+    wanted = _compared(campaign.questions[place], statistic, weights)
+    asked = Compared(names, place, chosen.rounds, level, weights, chosen.labels, wanted)
 
     def make(shown: Published) -> bytes:
         return _content(
@@ -151,6 +158,21 @@ async def get_trend(
     state = Moment.of(entry, now)
     content = await services.courses.get(entry, (asked, format), state, make)
     return _answer(content, format)
+
+
+def _compared(question: Question, statistic: str, weights: tuple[tuple[str, float], ...]) -> str:
+    """Return what of numbers is compared; nothing where that is what always is."""
+    try:
+        found = check_statistic(question, statistic)
+    except InvalidArgumentError as error:
+        raise _refused(error) from None
+    asked = of_numbers(question, found)
+    if asked is None:
+        return ""
+    if weights and asked[0] == "quantile":
+        detail = "weight must be absent: no mean of the groups' quantiles is that of a population"
+        raise ProblemError("invalid-parameter", detail)
+    return found
 
 
 def read_selection(entry: KnownCampaign, segment: list[str], rounds: str | None) -> Selection:
