@@ -36,9 +36,9 @@ def test_the_interval_is_that_of_the_distribution() -> None:
     found = no.estimate_share(m, tally, (0, 180), below=60.0)
     whole = no.estimate_distribution(m, tally, 16, "em", bounds=(0, 180))
     for level in (0.8, 0.95):
-        wanted = np.ravel(whole.interval("cdf", [60.0], level=level))
+        wanted = tuple(map(float, whole.interval("cdf", 60.0, level=level)))
         assert found.interval(level) == pytest.approx(wanted, abs=2e-3)
-        wanted = np.ravel(whole.interval("cdf", [60.0], level=level, kind="guaranteed"))
+        wanted = tuple(map(float, whole.interval("cdf", 60.0, level=level, kind="guaranteed")))
         assert found.interval(level, kind="guaranteed") == pytest.approx(wanted, abs=5e-3)
     low, high = found.interval()
     assert (found.value, found.n_reports, found.method) == ((low + high) / 2.0, 20_000, "slack")
