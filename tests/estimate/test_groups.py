@@ -75,13 +75,22 @@ def slack_groups() -> dict[str, MeanEstimate]:
     }
 
 
-def test_slack_estimates_are_compared_by_their_own_intervals() -> None:
+def test_slack_estimates_are_compared_by_one_threshold_or_by_their_own_intervals() -> None:
     groups = slack_groups()
     assert all(each.method == "slack" for each in groups.values())
     (found,) = no.compare_groups(groups, level=0.9)
     low, high = (groups[name].interval(0.95) for name in ("low", "high"))
-    assert (found.low, found.high) == (low[0] - high[1], low[1] - high[0])
+    ends = low[0] - high[1], low[1] - high[0]
+    assert ends[0] < found.low < found.value < found.high < ends[1]
+    assert found.high - found.low < 0.9 * (ends[1] - ends[0])
     assert found.is_clear
+    beside = groups | {"other": normal_estimate(5.0, 0.1)}  # nothing to share a threshold with
+    found, *_ = no.compare_groups(beside, level=0.85)
+    assert (found.low, found.high) == pytest.approx(ends)
+    many = {f"{name}{number}": each for name, each in groups.items() for number in range(7)}
+    (found,) = (each for each in no.compare_groups(many, level=0.3)
+                if (each.first, each.second) == ("low0", "high0"))  # fmt: skip
+    assert (found.low, found.high) == pytest.approx(ends)
     mean = no.standardize(groups, {"low": 1, "high": 1})
     assert mean.interval(0.9) == ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2)
 

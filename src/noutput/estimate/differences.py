@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from noutput.estimate.distribution import DistributionEstimate
     from noutput.estimate.intervals import Intervals
 
-__all__ = ["cdf_difference"]
+__all__ = ["SPLITS", "cdf_difference", "split_difference"]
 
-_SPLITS = 8  # at equal angles: where ends grow like roots, the best is 0.5% better at most
+SPLITS = np.sin((np.arange(8) + 0.5) * (np.pi / 2.0 / 8)) ** 2
+"""Parts of the threshold in one group, at equal angles: where ends grow like roots, the best is
+0.5% better at most. Those that are left for the other group are the same in the other order."""
 
 
 @shown_progress("Estimating")
@@ -85,7 +87,7 @@ def cdf_difference(
     _checks.inner_share("level", level)
     one, two = (each.intervals(values, level=level, kind=kind) for each in (first, second))
     if one.kind == two.kind == "slack":
-        low, high = _splits(one, two, values.ravel())
+        low, high = split_difference(_splits(one, values.ravel()), _splits(two, values.ravel()))
     else:
         both = 1.0 - (1.0 - level) / 2.0
         low_1, high_1 = one.at_level(both).cdf(values.ravel())
@@ -94,10 +96,26 @@ def cdf_difference(
     return low.reshape(values.shape), high.reshape(values.shape)
 
 
-def _splits(first: Intervals, second: Intervals, values: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest difference over all splits of the threshold."""
-    parts = np.sin((np.arange(_SPLITS) + 0.5) * (np.pi / 2.0 / _SPLITS)) ** 2
-    low_1, high_1 = zip(*(first.part(share).cdf(values) for share in parts), strict=True)
-    low_2, high_2 = zip(*(second.part(1.0 - share).cdf(values) for share in parts), strict=True)
-    low = np.min(np.subtract(low_1, high_2), axis=0)
-    return low, np.max(np.subtract(high_1, low_2), axis=0)
+def _splits(found: Intervals, values: Array) -> Array:
+    """Return the ends with every part of the threshold, of shape (parts, 2, values)."""
+    return np.array([found.part(share).cdf(values) for share in SPLITS])
+
+
+def split_difference(first: Array, second: Array) -> tuple[Array, Array]:
+    """Return the smallest and the largest difference over all splits of the threshold.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (parts, 2) or (parts, 2, values)
+        The lower and the upper ends with every part of `SPLITS`, of both groups.
+
+    Examples
+    --------
+    >>> ends = np.sqrt(SPLITS)[:, None] * [-3.0, 3.0]  # each alone is known to 3
+    >>> low, high = split_difference(ends, ends)
+    >>> round(float(low), 1), round(float(high), 1)
+    (-4.2, 4.2)
+    """
+    other = second[::-1]
+    low = np.min(first[:, 0] - other[:, 1], axis=0)
+    return low, np.max(first[:, 1] - other[:, 0], axis=0)

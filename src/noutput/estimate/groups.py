@@ -7,22 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scipy.special import ndtr
 from scipy.stats import studentized_range
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
+from noutput.estimate.differences import SPLITS, split_difference
 from noutput.estimate.mean_scores import half_width
 from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
+    from noutput.estimate.counts import Array
     from noutput.estimate.mean import MeanEstimate
 
 __all__ = ["GroupDifference", "StandardizedMean", "compare_groups", "standardize"]
 
 _SMALLEST_TOTAL = 1e-12
+_MOST_SPLIT = 12  # groups whose thresholds are split: each takes 8 intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,12 @@ def compare_groups(
     widths of :math:`q / \sqrt 2` standard errors of the difference, with the quantile q of the
     range of k normal numbers, which are conservative for unequal groups (Hayter, 1984,
     10.1214/aos/1176346392). The bias bounds of nearly unbiased ones are added up, and allowed for
-    as in `MeanEstimate.interval`. Where any estimate is a slack interval, all differences are those
-    of the groups' own intervals, each at the level :math:`1 - (1 - level) / k`.
+    as in `MeanEstimate.interval`.
+
+    Where all estimates are slack intervals, of 12 groups at most, both groups of a pair share one
+    threshold (`noutput.estimate.differences`), at the level :math:`1 - (1 - level) / p` for p
+    pairs. Where some are, or of more groups, all differences are those of the groups' own
+    intervals, each at the level :math:`1 - (1 - level) / k`.
 
     Examples
     --------
@@ -167,6 +174,9 @@ def compare_groups(
     else:
         pairs = [(name, reference) for name in groups if name != reference]
     if any(each.slack for each in groups.values()):
+        by_splits = _by_splits(groups, pairs, 1.0 - (1.0 - level) / len(pairs))
+        if by_splits is not None:
+            return by_splits
         return _by_own_intervals(groups, pairs, 1.0 - (1.0 - level) / len(groups))
     pair_level = _pair_level(level, len(groups))
     return [_difference(groups, *pair, pair_level) for pair in pairs]
@@ -250,18 +260,41 @@ def _range(estimate: MeanEstimate) -> tuple[float, float]:
     return estimate.bounds.lower, estimate.bounds.upper
 
 
+def _by_splits(
+    groups: Mapping[str, MeanEstimate], pairs: list[tuple[str, str]], level: float
+) -> list[GroupDifference] | None:
+    """Return differences of pairs that share one threshold; None where there is none."""
+    if len(groups) > _MOST_SPLIT or not all(each.slack for each in groups.values()):
+        return None
+    ends: dict[str, Array] = {}
+    for name, each in groups.items():
+        found = None if each.slack is None else each.slack.split(level, SPLITS)
+        if found is None:
+            return None
+        ends[name] = found
+    return [
+        _slack_difference(groups, pair, split_difference(ends[pair[0]], ends[pair[1]]))
+        for pair in pairs
+    ]
+
+
 def _by_own_intervals(
     groups: Mapping[str, MeanEstimate], pairs: list[tuple[str, str]], level: float
 ) -> list[GroupDifference]:
     ends = {name: each.interval(level) for name, each in groups.items()}
     return [
-        GroupDifference(
-            first,
-            second,
-            groups[first].value - groups[second].value,
-            math.hypot(groups[first].standard_error, groups[second].standard_error),
-            ends[first][0] - ends[second][1],
-            ends[first][1] - ends[second][0],
+        _slack_difference(
+            groups,
+            (first, second),
+            (ends[first][0] - ends[second][1], ends[first][1] - ends[second][0]),
         )
         for first, second in pairs
     ]
+
+
+def _slack_difference(
+    groups: Mapping[str, MeanEstimate], pair: tuple[str, str], ends: tuple[Any, Any]
+) -> GroupDifference:
+    one, other = (groups[name] for name in pair)
+    error = math.hypot(one.standard_error, other.standard_error)
+    return GroupDifference(*pair, one.value - other.value, error, float(ends[0]), float(ends[1]))

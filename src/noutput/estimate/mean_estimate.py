@@ -11,6 +11,7 @@ from noutput.estimate.mean_scores import half_width as normal_half_width
 from noutput.estimate.possible import possible_ends
 
 if TYPE_CHECKING:
+    from noutput.estimate.counts import Array
     from noutput.estimate.mean_slack import HeldMean
     from noutput.interval import Interval
 
@@ -33,6 +34,12 @@ class SlackEnds(Protocol):
 
     def interval(self, level: float, kind: str = "normal") -> tuple[float, float]:
         """Return the ends at a level."""
+
+    def split(self, level: float, parts: Array) -> Array | None:
+        """Return the ends with parts of a level's threshold, of shape (parts, 2).
+
+        None where there is no threshold, since the ends are guaranteed.
+        """
 
 
 @dataclass(frozen=True, slots=True)

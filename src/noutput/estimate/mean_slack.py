@@ -151,6 +151,14 @@ class SlackMean:
         low, high = Statistics(ends.at_level(level)).mean()
         return self.bounds.from_unit(float(low)), self.bounds.from_unit(float(high))
 
+    def split(self, level: float, parts: Array) -> Array | None:
+        """Return the ends with parts of a level's threshold; None where there is none."""
+        if not isinstance(self.ends, Slack):
+            return None
+        whole = self.ends.at_level(level)
+        found = np.array([Statistics(whole.part(part)).mean() for part in parts])
+        return self.bounds.lower + (found + 1.0) * self.bounds.half_width
+
 
 def slack_mean(
     mechanism: TableMechanism, shares: Array, reports: int, bounds: Interval

@@ -19,7 +19,7 @@ from noutput.estimate.mean_scores import half_width
 from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
-    from noutput.estimate.counts import CellModel
+    from noutput.estimate.counts import Array, CellModel
     from noutput.interval import IntervalLike
     from noutput.tally import Tally
 
@@ -65,7 +65,16 @@ class _Ends:
     def interval(self, level: float, kind: str = "normal") -> tuple[float, float]:
         """Return the ends at a level."""
         made = self._guaranteed if kind == "guaranteed" else self.slack
-        found = made.at_level(level)
+        return self._of(made.at_level(level))
+
+    def split(self, level: float, parts: Array) -> Array | None:
+        """Return the ends with parts of a level's threshold; None where there is none."""
+        if self.slack.kind != "slack":
+            return None
+        whole = self.slack.at_level(level)
+        return np.array([self._of(whole.part(part)) for part in parts])
+
+    def _of(self, found: Intervals) -> tuple[float, float]:
         (low,), (high,) = (
             found.cdf([self.at]) if self.kind == "below" else found.quantiles([self.at])
         )
@@ -105,8 +114,8 @@ def estimate_share(
     The share has no unbiased estimate in general, since people just below the number and just
     above it cause almost the same reports. So the value is for a comparison beside its interval:
     averages of many such values keep their bias. The range of a report is what it adds to the
-    middle of the interval, to first order. Of two groups, `no.cdf_difference` has shorter intervals
-    than `no.compare_groups`, which takes any number of them.
+    middle of the interval, to first order. `no.cdf_difference` compares two groups at several
+    numbers.
 
     Examples
     --------
