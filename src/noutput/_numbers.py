@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MOST_BARS", "bits", "round_bins", "round_edges", "show", "tick_labels", "ticks"]
+__all__ = [
+    "MOST_BARS",
+    "bits",
+    "exactly",
+    "round_bins",
+    "round_edges",
+    "show",
+    "tick_labels",
+    "ticks",
+]
 
 MOST_BARS = 20  # of a histogram in the terminal
 
@@ -53,6 +62,17 @@ def show(value: float, error: float | None = None, digits: int = 2) -> str:
 def _significant(value: float, decimals: int) -> int:
     """Return how many digits a number has down to a decimal."""
     return max(1, math.floor(math.log10(abs(value))) + decimals + 1) if value else 1
+
+
+def exactly(value: float) -> str:
+    """Return a number with all of its digits, and none besides.
+
+    Examples
+    --------
+    >>> exactly(45.0), exactly(0.1), exactly(179.9999999), exactly(1e-7)
+    ('45', '0.1', '179.9999999', '1e-07')
+    """
+    return repr(float(value)).removesuffix(".0")
 
 
 def bits(count: int) -> str:

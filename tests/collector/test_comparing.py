@@ -346,19 +346,33 @@ def test_shares_and_quantiles_of_numbers_are_compared(
     assert groups["ios"]["value"] > groups["android"]["value"]  # of 50 and 100 minutes
     assert len(share["differences"]) == 3
     assert all(each["low"] < each["value"] < each["high"] for each in share["differences"])
+    ends = [groups[name]["interval"] for name in ("ios", "android")]
     low, high = share["standardized"]["interval"]
-    assert 0.0 <= low < 0.25 < high + 0.2
+    assert 0.0 <= low < sum(weight * end[0] for weight, end in zip((0.25, 0.75), ends, strict=True))
+    assert (
+        sum(weight * end[1] for weight, end in zip((0.25, 0.75), ends, strict=True)) < high <= 1.0
+    )
     (median,) = ask(service, "segments?by=platform&statistic=quantile+0.5")["statistics"]
     assert median["name"] == "quantile 0.5"
     assert all(0.0 <= each["interval"][0] < each["interval"][1] <= 180.0
                for each in median["estimates"])  # fmt: skip
     (mean,) = ask(service, "segments?by=platform&statistic=mean")["statistics"]
     assert mean["name"] == "mean"
+    same = ask(service, f"{path}below+075.0")  # one name, and so computed once
+    assert same == found
+    for level in ("0.5", "0.8"):
+        (share,) = ask(service, f"segments?by=platform&statistic=below+30&level={level}")[
+            "statistics"
+        ]
+        for each in share["estimates"]:
+            assert each["interval"][0] <= each["value"] <= each["interval"][1]
 
 
 @pytest.mark.parametrize(
     ("query", "detail"),
-    [("statistic=below+200", "statistic must be mean"), ("statistic=wrong", "statistic must be"),
+    [("statistic=below+200", "statistic must be mean"),
+     ("statistic=below+179.9999999999", "statistic must be mean"),
+     ("statistic=wrong", "statistic must be"),
      ("statistic=quantile+0.5&weight=ios:1", "weight must be absent")],
 )  # fmt: skip
 def test_statistics_that_cannot_be_compared_are_refused(

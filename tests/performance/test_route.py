@@ -54,13 +54,15 @@ async def count_calls(app: Guard, campaign: Campaign) -> float:
         calls += event in {"call", "c_call"}
 
     app.services.writer.start()
-    for place, body in enumerate(bodies):
-        if place == 10:  # all is loaded and known
-            sys.setprofile(count)
-        status = await post(app, body)
-        assert status == 200
-    sys.setprofile(None)
-    await app.services.writer.stop()
+    try:
+        for place, body in enumerate(bodies):
+            if place == 10:  # all is loaded and known
+                sys.setprofile(count)
+            status = await post(app, body)
+            assert status == 200
+    finally:
+        sys.setprofile(None)
+        await app.services.writer.stop()
     return calls / REPORTS
 
 

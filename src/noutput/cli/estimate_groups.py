@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noutput._numbers import exactly
 from noutput.cli.failures import plain_failures
 from noutput.cli.groups_text import show_groups
 from noutput.errors import InvalidArgumentError
@@ -120,10 +121,10 @@ def _found(
         raise InvalidArgumentError(f"reports of column {column!r}", rule, "none")
     below, name = grouping.below, "mean"
     if below is not None:
-        name = f"share below {below:g}"
+        name = f"share below {exactly(below)}"
     elif answer is not None:
         name = f"share of {answer}"
-    means = tally.means(question=question, answer=answer, below=below)
+    means = tally.means(question=question, answer=answer, below=below, level=level)
     ordered = dict(sorted(means.items(), key=lambda pair: -pair[1].value))
     wanted = grouping.compare or grouping.reference is not None
     return FoundGroups(
@@ -132,7 +133,7 @@ def _found(
         level,
         tally,
         ordered,
-        tally.rest_mean(question=question, answer=answer, below=below),
+        tally.rest_mean(question=question, answer=answer, below=below, level=level),
         compare_groups(ordered, level=level, reference=grouping.reference) if wanted else (),
         standardize(means, _weights(grouping.weights, tally)) if grouping.weights else None,
     )

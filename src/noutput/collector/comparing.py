@@ -46,8 +46,8 @@ class Compared:
     labels : tuple of (str, str)
         Whom it is about: people with these labels, of other segments.
     statistic : str
-        What of numbers is compared, such as "below 45" or "quantile 0.5"; if empty, all means and
-        shares of answers that there are.
+        What is compared alone, such as "below 45" or "quantile 0.5" of numbers; if empty, all means
+        and shares of answers that there are.
     """
 
     names: tuple[str, ...]

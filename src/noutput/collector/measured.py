@@ -16,11 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from noutput._numbers import exactly
 from noutput.collector.pooled import estimated
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import estimate_answers
 from noutput.estimate.mean import estimate_mean
-from noutput.estimate.share import estimate_quantile, estimate_share
+from noutput.estimate.share import estimate_quantile, estimate_share, is_between
 from noutput.interval import Interval
 from noutput.questions import Answers, Number, Question, YesNo
 
@@ -113,17 +114,19 @@ def of_numbers(question: Question, name: str) -> tuple[str, float] | None:
         return None
     if not isinstance(question, Number):
         return None
-    if kind == "below" and question.lower < at < question.upper:
+    if kind == "below" and is_between(Interval(question.lower, question.upper), at):
         return kind, at
     return (kind, at) if kind == "quantile" and 0.0 < at < 1.0 else None
 
 
 def check_statistic(question: Question, name: str) -> str:
-    """Return the name of a statistic, or that of the first where it is empty.
+    """Return the name of a statistic as it is written, or that of the first where it is empty.
 
     Examples
     --------
     >>> import noutput as no
+    >>> check_statistic(no.Number(0, 180), "below 045.0")
+    'below 45'
     >>> check_statistic(no.YesNo(), "")
     'mean'
     >>> check_statistic(no.Number(0, 180), "below 200")
@@ -134,8 +137,11 @@ def check_statistic(question: Question, name: str) -> str:
     known = statistics(question)
     if not name:
         return known[0]
-    if name in known or of_numbers(question, name) is not None:
+    if name in known:
         return name
+    asked = of_numbers(question, name)
+    if asked is not None:
+        return f"{asked[0]} {exactly(asked[1])}"
     rule = f"be one of {', '.join(known)}"
     if isinstance(question, Number):
         rule = (
@@ -150,9 +156,9 @@ def measure_one(
 ) -> Measured | None:
     """Return one statistic; None where there are too few reports.
 
-    That of a share or a quantile of numbers is the middle of its slack interval. The middle has a
-    bias within the interval, so it is for groups and single rounds: `noutput.collector.series` has
-    what is smoothed.
+    That of a share or a quantile of numbers is the middle of its slack interval at this level. It
+    has a bias within the interval, so it is for groups and single rounds:
+    `noutput.collector.series` has what is smoothed.
     """
     asked = of_numbers(question, name)
     if asked is None or not isinstance(question, Number):
@@ -163,9 +169,9 @@ def measure_one(
     mechanism, tally = estimated(parts)
     made = (mechanism,) if tally is None else (mechanism, tally, (question.lower, question.upper))
     if kind == "below":
-        found = estimate_share(*made, below=at)
+        found = estimate_share(*made, below=at, level=level)
     else:
-        found = estimate_quantile(*made, share=at)
+        found = estimate_quantile(*made, share=at, level=level)
     return Measured(found, *found.interval(level))
 
 

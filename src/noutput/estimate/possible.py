@@ -34,6 +34,8 @@ def possible_ends(
 ) -> tuple[Array, Array]:
     """Return the ends of intervals around estimates of what lies between two limits.
 
+    Ends that are not around their estimate count as if they reached to it.
+
     Examples
     --------
     >>> [float(end) for end in possible_ends(0.25, 0.125, 0.375, 0.0, 1.0)]
@@ -42,5 +44,5 @@ def possible_ends(
     [0.0, 0.125]
     """
     moved = np.clip(values, least, most) - np.asarray(values)
-    ends = [np.clip(np.asarray(end) + moved, least, most) for end in (low, high)]
-    return ends[0], ends[1]
+    ends = np.minimum(low, values), np.maximum(high, values)
+    return np.clip(ends[0] + moved, least, most), np.clip(ends[1] + moved, least, most)

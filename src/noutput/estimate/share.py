@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from noutput.interval import IntervalLike
     from noutput.tally import Tally
 
-__all__ = ["estimate_quantile", "estimate_share"]
+__all__ = ["estimate_quantile", "estimate_share", "is_between"]
 
-_LEVEL = 0.95
 _FEWEST = 2  # reports that say anything
+_SAME = 2e-9  # of [-1, 1]: numbers as near to a bound are taken for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,7 @@ def estimate_share(
     bounds: IntervalLike = UNIT,
     *,
     below: float,
+    level: float = 0.95,
 ) -> MeanEstimate:
     """Estimate the share of people whose number is below another, for comparisons of groups.
 
@@ -101,6 +102,8 @@ def estimate_share(
         Of the people's numbers.
     below : float
         Between the bounds.
+    level : float
+        Of the interval whose middle is the value.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def estimate_share(
     """
     ends = _ends(mechanism, tally, bounds, "below", below)
     scores = ends.slack.share_scores(below)
-    return _estimate(ends, Interval(0.0, 1.0), float(np.ptp(scores)))
+    return _estimate(ends, Interval(0.0, 1.0), float(np.ptp(scores)), level)
 
 
 def estimate_quantile(
@@ -144,12 +147,13 @@ def estimate_quantile(
     bounds: IntervalLike = UNIT,
     *,
     share: float,
+    level: float = 0.95,
 ) -> MeanEstimate:
     """Return the middle of a quantile's slack interval, with that interval.
 
     Parameters
     ----------
-    mechanism, tally, bounds
+    mechanism, tally, bounds, level
         As in `estimate_share`.
     share : float
         Of people below the quantile.
@@ -170,7 +174,8 @@ def estimate_quantile(
     """
     _checks.inner_share("share", share)
     ends = _ends(mechanism, tally, bounds, "quantile", share)
-    return _estimate(ends, ends.bounds, 2.0 * ends.bounds.half_width * ends.tally.total)
+    span = 2.0 * ends.bounds.half_width * ends.tally.total
+    return _estimate(ends, ends.bounds, span, level)
 
 
 def _ends(mechanism: Any, tally: Tally | None, bounds: IntervalLike, kind: str, at: float) -> _Ends:
@@ -178,14 +183,27 @@ def _ends(mechanism: Any, tally: Tally | None, bounds: IntervalLike, kind: str, 
     check_tally(channel, counted, transition_matrix(channel, 1).shape[1])
     if counted.total < _FEWEST:
         raise InvalidArgumentError("tally", "have at least two reports", counted.total)
-    if kind == "below" and not units.lower < _checks.finite("below", at) < units.upper:
+    if kind == "below" and not is_between(units, _checks.finite("below", at)):
         rule = f"lie between the bounds, {units.lower:g} and {units.upper:g}"
         raise InvalidArgumentError("below", rule, at)
     return _Ends(channel, counted, units, kind, float(at))
 
 
-def _estimate(ends: _Ends, limits: Interval, span: float) -> MeanEstimate:
-    low, high = ends.interval(_LEVEL)
-    error = (high - low) / 2.0 / half_width(1.0, 0.0, _LEVEL)
+def is_between(bounds: Interval, number: float) -> bool:
+    """Say whether a number lies between bounds, and so far from them that it can be told.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> [is_between(no.Interval(0, 180), each) for each in (0.0, 1e-9, 1e-6, 90.0, 180.0)]
+    [False, False, True, True, False]
+    """
+    margin = _SAME * bounds.half_width
+    return bounds.lower + margin < number < bounds.upper - margin
+
+
+def _estimate(ends: _Ends, limits: Interval, span: float, level: float) -> MeanEstimate:
+    low, high = ends.interval(_checks.inner_share("level", level))
+    error = (high - low) / 2.0 / half_width(1.0, 0.0, level)
     middle = (low + high) / 2.0
     return MeanEstimate(middle, error, error, ends.tally.total, span, limits, slack=ends)

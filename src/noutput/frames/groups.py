@@ -152,8 +152,9 @@ class GroupedTally(Mapping[Labels, Tally]):
         question: Question | None = None,
         answer: object = None,
         below: float | None = None,
+        level: float = 0.95,
     ) -> dict[str, MeanEstimate]:
-        """Return the estimated mean of every group, for `compare_groups` and `standardize`.
+        """Return the estimate of every group, for `compare_groups` and `standardize`: of its mean.
 
         Parameters
         ----------
@@ -165,13 +166,15 @@ class GroupedTally(Mapping[Labels, Tally]):
             Of answers: the share of this one, in place of the mean score.
         below : float, optional
             Of numbers: the share of people below this one, in place of the mean.
+        level : float
+            Of shares below a number: that of the interval whose middle is the value.
 
         Raises
         ------
         InvalidArgumentError
             If a group has fewer than two reports.
         """
-        estimate = self._estimator(bounds, question, answer, below)
+        estimate = self._estimator(bounds, question, answer, below, level)
         names = self.names
         return {names[labels]: estimate(tally) for labels, tally in self._told()}
 
@@ -182,11 +185,12 @@ class GroupedTally(Mapping[Labels, Tally]):
         question: Question | None = None,
         answer: object = None,
         below: float | None = None,
+        level: float = 0.95,
     ) -> MeanEstimate | None:
         """Return the mean of all hidden groups together, as `means` does; None if it is hidden."""
         if self.rest is None or self.rest.total < 2:
             return None
-        return self._estimator(bounds, question, answer, below)(self.rest)
+        return self._estimator(bounds, question, answer, below, level)(self.rest)
 
     def _told(self) -> Iterator[tuple[Labels, Tally]]:
         for labels, tally in self.groups.items():
@@ -202,6 +206,7 @@ class GroupedTally(Mapping[Labels, Tally]):
         question: Question | None,
         answer: object,
         below: float | None,
+        level: float,
     ) -> Callable[[Tally], MeanEstimate]:
         """Return what estimates the mean of a tally, or refuse what does not fit the mechanism."""
         from noutput.estimate.answers import estimate_answers  # needs scipy, as the next
@@ -229,7 +234,7 @@ class GroupedTally(Mapping[Labels, Tally]):
                 raise InvalidArgumentError("question", "be a Number", question)
             units = question.lower, question.upper
         if below is not None:
-            return lambda tally: estimate_share(made, tally, units, below=below)
+            return lambda tally: estimate_share(made, tally, units, below=below, level=level)
         return lambda tally: estimate_mean(made, tally, units)
 
 

@@ -231,6 +231,10 @@ def test_statistics_that_there_are_not_are_refused(rounds: Service) -> None:
     answer = rounds.call("GET", f"{PAGE}?statistic=below+200", headers={"Accept": "text/html"})
     assert answer.status_code == 422
     assert "statistic must be mean" in answer.text
+    for wrong in ("0", "200", "nan", "abc", "1e400"):
+        answer = rounds.call("GET", f"{PAGE}?below={wrong}", headers={"Accept": "text/html"})
+        assert answer.status_code == 422
+        assert "below must be a number between 0 and 180" in answer.text
 
 
 def test_rounds_that_have_not_begun(rounds: Service) -> None:

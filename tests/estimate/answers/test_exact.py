@@ -113,3 +113,19 @@ def test_reports_that_no_population_explains_are_not_certain() -> None:
             assert (low[1], high[0]) == (0.0, 1.0)
             assert high[1] > 1.0 / reports
             assert high[1] == pytest.approx(1.0 - low[0])
+
+
+@pytest.mark.parametrize("reports", [20, 2_000])
+def test_exact_differences_of_groups_that_differ_as_much_as_is_possible(reports: int) -> None:
+    """Where all of one group say yes and none of the other, half of the estimates are above 1."""
+    table, rng, covered = direct(2, 1.0), np.random.default_rng(9), 0
+    for _ in range(100):
+        both = [
+            no.Tally(table.fingerprint, tuple(rng.multinomial(reports, row).tolist()))
+            for row in table.table()
+        ]
+        nobody, everybody = (no.estimate_answers(table, each, no.YesNo()) for each in both)
+        _, found = everybody.compare(nobody, kind="exact")
+        covered += found.low <= 1.0 <= found.high
+        assert -1.0 <= found.low < found.high <= 1.0
+    assert covered >= 95

@@ -13,6 +13,7 @@ from noutput.collector.http.problems import ProblemError
 from noutput.collector.measured import check_statistic, of_numbers, statistics
 from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
+from noutput.questions import Number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
     from noutput.campaign.campaign import Campaign
+    from noutput.questions import Question
 
 __all__ = ["Asked"]
 
@@ -75,10 +77,7 @@ class Asked:
                 campaign.n_rounds,
             )  # fmt: skip
             by = () if segments is None else read_names(segments, query.getlist("by"))
-            wanted = query.get("statistic", "")
-            if query.get("below"):
-                wanted = f"below {query['below']}"
-            statistic = check_statistic(campaign.questions[place], wanted)
+            statistic = _statistic(campaign.questions[place], query)
         except InvalidArgumentError as error:
             raise ProblemError("invalid-parameter", str(error)) from None
         return cls(
@@ -160,6 +159,19 @@ def _rounds(campaign: Campaign, query: QueryParams) -> str | None:
     if query.get("rounds") or not (first or last):
         return query.get("rounds") or None
     return f"{first or 0}-{last or campaign.n_rounds - 1}"
+
+
+def _statistic(question: Question, query: QueryParams) -> str:
+    """Return the statistic that is asked for: by its name, or by the number of a form."""
+    below = query.get("below", "").strip()
+    if not below:
+        return check_statistic(question, query.get("statistic", ""))
+    if not isinstance(question, Number):
+        raise InvalidArgumentError("below", "be absent: the question has answers", below[:100])
+    if of_numbers(question, f"below {below}") is None:
+        rule = f"be a number between {question.lower:g} and {question.upper:g}"
+        raise InvalidArgumentError("below", rule, below[:100])
+    return check_statistic(question, f"below {below}")
 
 
 def _positive(text: str | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from noutput._numbers import exactly
 from noutput.collector.measured import MEAN, of_numbers
 from noutput.estimate.summary import Figure
 from noutput.questions import Number, YesNo
@@ -82,5 +83,5 @@ def _of_number(question: Number, statistic: str) -> Reading:
         return Reading("average", question.unit, 1.0)
     kind, at = asked
     if kind == "below":
-        return Reading(f"share below {at:g} {question.unit}".rstrip(), "%", 100.0)
+        return Reading(f"share below {exactly(at)} {question.unit}".rstrip(), "%", 100.0)
     return Reading("median" if at == _HALF else f"{100.0 * at:g}% quantile", question.unit, 1.0)

@@ -42,8 +42,8 @@ _STATISTIC = (
     '"quantile P"; the first that there is.'
 )
 _COMPARED = (
-    'Of numbers "below X" (a share) or "quantile P", in place of the mean; all means and shares of '
-    "answers if not given."
+    'One statistic alone: "mean", the label of an answer, or of numbers "below X" (a share) or '
+    '"quantile P"; all means and shares of answers if not given.'
 )
 _LEVELS: dict[str, Any] = {"enum": list(LEVELS)}
 _REFUSALS = refusals(
@@ -161,15 +161,15 @@ async def get_trend(
 
 
 def _compared(question: Question, statistic: str, weights: tuple[tuple[str, float], ...]) -> str:
-    """Return what of numbers is compared; nothing where that is what always is."""
+    """Return the name of the statistic that is compared; nothing for all that there are."""
+    if not statistic:
+        return ""
     try:
         found = check_statistic(question, statistic)
     except InvalidArgumentError as error:
         raise _refused(error) from None
     asked = of_numbers(question, found)
-    if asked is None:
-        return ""
-    if weights and asked[0] == "quantile":
+    if weights and asked is not None and asked[0] == "quantile":
         detail = "weight must be absent: no mean of the groups' quantiles is that of a population"
         raise ProblemError("invalid-parameter", detail)
     return found

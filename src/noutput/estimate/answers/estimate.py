@@ -392,14 +392,14 @@ class AnswerEstimate:
         first, second = self._shares, other._shares
         mine = first.uncut(each, kind, simultaneous=False)
         theirs = second.uncut(each, kind, simultaneous=False)
+        values = first.values - second.values
         if kind == "normal":
             low, high = normal.newcombe((first.values, *mine), (second.values, *theirs))
-        else:
+            low, high = possible_ends(values, low, high, -1.0, 1.0)
+        else:  # of ends that are possible
             low, high = mine[0] - theirs[1], mine[1] - theirs[0]
-        values = first.values - second.values
         errors = np.hypot(first.standard_errors, second.standard_errors)
-        cut = possible_ends(values, low, high, -1.0, 1.0)
-        rows = np.stack([values, errors, *cut], axis=1).tolist()
+        rows = np.stack([values, errors, low, high], axis=1).tolist()
         return tuple(Difference(*row) for row in rows)
 
     @cached_property

@@ -28,10 +28,12 @@ concave, and its ends are the crossings of chords with that level. The result is
 over 2 x 13 values of :math:`\lambda` around the best one. Leaving others out only makes it wider,
 so it does not matter that the data choose them.
 
-**Averages beyond what is possible.** Where t lies below every :math:`a_x`, or above, the nearest of
-them takes its place. A larger t makes averages as low as it more likely, so fewer :math:`\theta`
-are rejected, and one of them never is: where :math:`\theta = t`, both bounds are 1 at least
-(Jensen). So the interval holds no single point, however unlikely the reports are.
+**Averages beyond what is possible.** Where t lies below every :math:`a_x`, the smallest of them
+takes its place. A larger t makes averages as low as it more likely, so fewer :math:`\theta` are
+rejected for an average that is too low. For one that is too high none was rejected, and none is:
+no :math:`\theta` is below the new t, so the bound is 1 at least (Jensen). Averages above every
+:math:`a_x` are the same from the other side, and so are counts, which may become fractions. So the
+interval is never a single point, however unlikely the reports are.
 
 The channel is known and enters through :math:`M_x`: only the population is arbitrary. With many
 reports the interval is about 1.4 times as wide as the normal one at 95% (2.7 standard errors
@@ -128,6 +130,7 @@ def _two_scores(
     rest = reports - count
     low = float(special.betaincinv(count, rest + 1.0, alpha / 2.0)) if count else 0.0
     high = float(special.betaincinv(count + 1.0, rest, 1.0 - alpha / 2.0)) if rest else 1.0
+    low, high = min(low, count / reports), max(high, count / reports)  # scipy is wrong now and then
     down, up = scores[~upper], scores[upper]
     return (
         (1.0 - low) * float(down.min()) + low * float(up.min()),

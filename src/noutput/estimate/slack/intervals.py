@@ -75,9 +75,8 @@ class Statistics:
         stack = np.array([goal.upper for goal in goals] + [-goal.lower for goal in goals])
         ends = self._ends.upper(stack)
         high, low = ends[: len(goals)], -ends[len(goals) :]
-        crossed = low > high  # by rounding, where both are the same number
-        middle = (low + high) / 2.0
-        return np.where(crossed, middle, low), np.where(crossed, middle, high)
+        # Ends cross by rounding, or guaranteed ones where no population explains the reports.
+        return np.minimum(low, high), np.maximum(low, high)
 
     def mean(self) -> Bounds:
         """Return the ends for the mean."""
