@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 export OPENBLAS_NUM_THREADS := 1
 
 .SECONDARY:
-.PHONY: demo test fast spark format lint types layers docs coverage check-slow catalog bench \
+.PHONY: demo test fast spark format lint types layers docs coverage kernels check-slow catalog bench \
 	release-check jvm lock clean
 
 demo: .venv/.demo
@@ -31,6 +31,13 @@ coverage: $(READY)
 	$(MAKE) test PYTEST="$(BIN)/coverage run -m pytest"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+# What computes with matrices, as on a processor without AVX2: sums are rounded in another order.
+KERNEL := OPENBLAS_CORETYPE=Sandybridge NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
+
+kernels: $(READY)
+	$(KERNEL) $(PYTEST) -n 2 -m "not slow and not spark" \
+		$(foreach part,mechanisms designs estimate planner,src/noutput/$(part) tests/$(part))
 
 check-slow: $(READY)
 	$(PYTEST) -n 2 -m "slow and not spark"

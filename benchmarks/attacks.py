@@ -60,7 +60,8 @@ class Attack:
         Seconds between two requests of one connection; 0 sends as fast as answers come.
     campaign : str
         Which one is attacked: that of the honest reports ("load"), one with 64 questions ("wide"),
-        or one that gets forged reports only ("forged"; "limited" expects 10,000 per hour).
+        one with 63 labels ("labeled"), or one that gets forged reports only ("forged"; "limited"
+        expects 10,000 per hour).
     fresh : bool
         Whether every request has a connection of its own.
     """
@@ -105,6 +106,20 @@ def _new_estimates(target: Target) -> bytes:
     return get(f"{target.path}/estimates?level={level}&bins={bins}")
 
 
+def _costly_reading(target: Target) -> bytes:
+    """Ask for what takes long to compute or much memory to keep, and was never asked for before."""
+    label, number = f"state:s{_random.randrange(63):02}", f"{_random.uniform(1, 99):.6f}"
+    paths = [
+        f"/segments?by=state&weight=s00:{number}",
+        f"/segments?by=state&question=number&statistic=below+{number}",
+        f"/estimates?bins=256&segment={label}",
+        f"/estimates?level=0.94&segment={label}",
+        f"?question=number&segment={label}&target={number}",
+        f"?question=number&statistic=quantile+0.{_random.randrange(1, 999):03}",
+    ]
+    return get(target.path + _random.choice(paths), "accept: text/html")
+
+
 _refused: list[bytes] = []
 
 
@@ -119,7 +134,7 @@ def _refused_json(target: Target) -> bytes:
         for each in reports[:-1]:
             each.pop("")
         reports[-1]["output"] = -1
-        body = {"version": 2, "campaign": target.campaign.fingerprint, "reports": reports}
+        body = {"version": 1, "campaign": target.campaign.fingerprint, "reports": reports}
         text = json.dumps(body).encode()
         text += b" " * (2_097_152 - len(text))
         _refused.append(post(f"{target.path}/reports", BATCH_TYPE, text))
@@ -151,6 +166,8 @@ ATTACKS: dict[str, Attack] = {
     "ids": Attack("colliding ids, one packed batch per second", 1, _colliding_ids, pause=1.0),
     "estimates": Attack("estimates at new levels, 64 questions, 20 requests/s", 20,
                         _new_estimates, pause=1.0, campaign="wide"),
+    "readers": Attack("costly estimates that nobody asked for, 12 connections", 12,
+                      _costly_reading, campaign="labeled"),
     "json-20": Attack("refused 2 MiB JSON batches, 20 connections", 20, _refused_json),
     "json-60": Attack("refused 2 MiB JSON batches, 60 connections", 60, _refused_json),
     "forged": Attack("forged reports, 20 connections", 20, _forged, campaign="forged"),

@@ -23,7 +23,7 @@ from noutput.campaign.packed import HEADER_BYTES
 from noutput.campaign.wire import PACKED_TYPE, REPORT_TYPE
 from tests.tables import window_table
 
-__all__ = ["cases"]
+__all__ = ["SERVE", "cases", "make_campaign", "serving"]
 
 _PATH = "/campaigns/load/reports"
 _CONNECTIONS = 384
@@ -31,7 +31,7 @@ _SINGLES = 20_000
 _TURNS = 4
 _BATCH = 1000
 _MILLION = 1_000_000
-_SERVE = "from noutput.cli.serve import command; command()"
+SERVE = "from noutput.cli.serve import command; command()"
 _EMPTY = """
 import asyncio, socket, sys, uvicorn
 from starlette.applications import Starlette
@@ -64,7 +64,7 @@ def make_campaign() -> Campaign:
 
 def singles(campaign: Campaign, count: int) -> Iterator[bytes]:
     """Return requests of one report each."""
-    head = f'{{"version":2,"campaign":"{campaign.fingerprint}","question":"number","output":'
+    head = f'{{"version":1,"campaign":"{campaign.fingerprint}","question":"number","output":'
     ids = os.urandom(16 * count).hex()
     for place in range(count):
         body = f'{head}{place % 16},"id":"{ids[32 * place : 32 * place + 32]}"}}'
@@ -107,7 +107,7 @@ def serving(*command: str) -> Iterator[tuple[int, int]]:
 
 def _serve(folder: Path, name: str, campaign: Path) -> tuple[str, ...]:
     database = str(folder / f"{name}.db")
-    return ("-c", _SERVE, "--database", database, "--port", "0", "--rate", "0",
+    return ("-c", SERVE, "--database", database, "--port", "0", "--rate", "0",
             "--client-reports", "0", "--campaign", str(campaign))  # fmt: skip
 
 

@@ -1,8 +1,9 @@
-"""The collector under attack: what honest reports and the health check notice of it.
+"""The collector under attack: what honest reports, readers and the health check notice of it.
 
 ``python -m benchmarks.hostile`` starts a collector per attack on loopback, with its default limits,
 and sends honest reports at a fixed rate, each over a connection of its own and from an address of
-its own. It measures them for some seconds, and again while a client that obeys no rule attacks from
+its own, while one reader looks at the page of their campaign, with another wish every time. It
+measures them for some seconds, and again while a client that obeys no rule attacks from
 one address. Forged reports go to a campaign of their own, whose database is counted at the end.
 A report that is not answered with 200 counts as endless. Only processes that the benchmark started
 are stopped. Needs Linux; the frozen database also needs PostgreSQL.
@@ -31,8 +32,10 @@ import numpy as np
 from benchmarks.attacks import ATTACKS, packed_batch
 from benchmarks.collector import memory_megabytes
 from benchmarks.http_client import Answers, ask, get, post
-from noutput.campaign import Admission, Campaign, Number
-from noutput.campaign.wire import REPORT_TYPE
+from noutput.campaign import Admission, AnswerTable, Campaign, Choice, Number, Report
+from noutput.campaign.packed import encode_packed
+from noutput.campaign.segments import Segments
+from noutput.campaign.wire import MAX_BATCH, PACKED_TYPE, REPORT_TYPE
 from noutput.collector.store import open_store
 from tests.collector.postgresql import PostgresqlServer, binaries
 from tests.tables import window_table
@@ -42,7 +45,9 @@ _RATE = 40.0  # honest reports per second
 _HEALTH_PAUSE = 0.25
 _PATIENCE = 30.0
 _OPEN_FILES = 1024  # the usual soft limit of a shell
-_MEDIAN_FACTOR, _P99_SECONDS, _HEALTH_SECONDS = 3.0, 0.2, 1.0
+_MEDIAN_FACTOR, _P99_SECONDS, _HEALTH_SECONDS, _PAGE_SECONDS = 3.0, 0.2, 1.0, 2.0
+_LABELS = [f"s{number:02}" for number in range(63)]
+_LABELED_REPORTS = 600  # per label and question: more than a step
 _AT_ONCE = 1000  # reports of one client, and as many per hour
 _DEADLINE = 10.0  # a client waits no longer for one answer
 _OPERATOR = "127.3.0.1"  # sends the reports that are there before an attack
@@ -61,11 +66,13 @@ class Finding:
     p99_during: float | None
     worst_report: float | None
     worst_health: float | None
+    worst_page: float | None
     megabytes_before: float
     megabytes_peak: float
     log_kilobytes: float
     honest: dict[int, int]
     health: dict[int, int]
+    pages: dict[int, int]
     hostile: dict[str, int]
     forged: int | None
     holds: bool
@@ -79,6 +86,29 @@ def _campaign(name: str, questions: int = 1, per_hour: int | None = None) -> Cam
         questions=tuple(Number(0, 1, name=f"number_{n}") for n in range(questions)),
         opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
     )  # fmt: skip
+
+
+def _labeled() -> Campaign:
+    """Return a campaign whose reports tell one of 63 labels, with a choice of 64 answers."""
+    choice = AnswerTable(1.0, _direct_rows(64, 1.0))
+    return Campaign(
+        id="labeled", title="Labels", text="Which?", public=True,
+        tables=(choice, window_table(1.0, 16, 33, 0.4).plain),
+        questions=(Choice(*(f"a{n}" for n in range(64)), name="choice"),
+                   Number(0, 100, name="number")),
+        segments=Segments((("state", tuple(_LABELS)),), 100),
+        opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+
+
+def _direct_rows(answers: int, epsilon: float) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of randomized response."""
+    other = math.ceil(2**32 / (answers - 1 + math.exp(epsilon)))
+    same = 2**32 - (answers - 1) * other
+    return tuple(
+        tuple(same if output == answer else other for output in range(answers))
+        for answer in range(answers)
+    )
 
 
 @dataclass
@@ -128,18 +158,19 @@ class _Watch:
     reports: Answers
     any_report: Answers
     health: Answers
+    pages: Answers
     megabytes: float = 0.0
 
 
 async def _watch(server: _Server, campaign: Campaign, seconds: float, health: str) -> _Watch:
     """Send honest reports at a fixed rate, and ask for the health beside them."""
-    found = _Watch(Answers(), Answers(), Answers())
+    found = _Watch(Answers(), Answers(), Answers(), Answers())
     end = time.perf_counter() + seconds
     tasks: list[asyncio.Task[None]] = []
 
     async def report(place: int, due: float) -> None:
         source = f"127.1.{place // 250 % 250}.{place % 250 + 1}"
-        content = {"version": 2, "campaign": campaign.fingerprint, "question": "number_0",
+        content = {"version": 1, "campaign": campaign.fingerprint, "question": "number_0",
                    "output": place % 16, "id": os.urandom(16).hex()}  # fmt: skip
         body = json.dumps(content, separators=(",", ":")).encode()
         request = post(f"/campaigns/{campaign.id}/reports", REPORT_TYPE, body)
@@ -154,7 +185,16 @@ async def _watch(server: _Server, campaign: Campaign, seconds: float, health: st
             found.megabytes = max(found.megabytes, memory_megabytes(server.process))
             await asyncio.sleep(_HEALTH_PAUSE)
 
-    checking = asyncio.create_task(checks())
+    async def read() -> None:
+        number = 0
+        while time.perf_counter() < end:
+            number += 1
+            page = get(f"/campaigns/{campaign.id}?target={number}", "accept: text/html")
+            took, status = await ask(server.port, page, "127.2.0.2", _PATIENCE)
+            found.pages.note(took, status, failed=status != 200)
+            await asyncio.sleep(_HEALTH_PAUSE)
+
+    checking = asyncio.gather(checks(), read())
     due = time.perf_counter()
     for place in range(int(seconds * _RATE)):
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -167,12 +207,14 @@ async def _watch(server: _Server, campaign: Campaign, seconds: float, health: st
 def _attacked(name: str, seconds: float, health: str) -> Finding:
     attack = ATTACKS[name]
     campaigns = [_campaign("load"), _campaign("wide", 64), _campaign("forged"),
-                 _campaign("limited", per_hour=10_000)]  # fmt: skip
+                 _campaign("limited", per_hour=10_000), _labeled()]  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         with _serving(folder, str(folder / "reports.db"), campaigns) as server:
             for each in campaigns[:2]:
                 _fill(server, each)
+            if attack.campaign == "labeled":
+                _fill_labels(server, campaigns[-1])
             before = asyncio.run(_watch(server, campaigns[0], min(seconds, 10.0), health))
             log = server.log.stat().st_size
             arguments = [name, str(server.port), str(folder / f"{attack.campaign}.json"),
@@ -224,6 +266,27 @@ def _fill(server: _Server, campaign: Campaign) -> None:
         raise RuntimeError(f"a batch was answered with {status}")
 
 
+def _fill_labels(server: _Server, campaign: Campaign) -> None:
+    """Count and publish reports of every label on both questions."""
+    rng = np.random.default_rng()
+    assert campaign.segments is not None
+    reports = [
+        Report(campaign.fingerprint, question.name, output, os.urandom(16).hex(),
+               labels=campaign.segments.told({"state": label}))
+        for label in _LABELS
+        for question, table in zip(campaign.questions, campaign.tables, strict=True)
+        for output in rng.integers(0, table.n_outputs, _LABELED_REPORTS).tolist()
+    ]  # fmt: skip
+    # Whole labels at a time: parts of one would be published without it.
+    size = MAX_BATCH - MAX_BATCH % (_LABELED_REPORTS * len(campaign.questions))
+    for start in range(0, len(reports), size):
+        body = encode_packed(campaign, reports[start : start + size])
+        request = post(f"/campaigns/{campaign.id}/reports", PACKED_TYPE, body)
+        _, status = asyncio.run(ask(server.port, request, _OPERATOR, _PATIENCE))
+        if status != 200:
+            raise RuntimeError(f"a batch was answered with {status}")
+
+
 def _frozen(seconds: float, health: str) -> Finding:
     """Freeze a PostgreSQL server of the benchmark's own while reports come in."""
     campaign = _campaign("load")
@@ -246,8 +309,12 @@ def _finding(
     medians = before.reports.quantile(0.5), during.reports.quantile(0.5)
     p99 = during.reports.quantile(0.99)
     worst_report = max(during.any_report.seconds)
-    worst_health = max(during.health.seconds)
-    holds = medians[1] <= _MEDIAN_FACTOR * medians[0] and p99 <= _P99_SECONDS
+    worst_health, worst_page = max(during.health.seconds), max(during.pages.seconds)
+    holds = (
+        medians[1] <= _MEDIAN_FACTOR * medians[0]
+        and p99 <= _P99_SECONDS
+        and worst_page <= _PAGE_SECONDS
+    )
     if frozen:  # nothing can be counted: what can be promised is an answer in time
         holds = worst_report <= _DEADLINE
     holds = holds and worst_health <= _HEALTH_SECONDS and 0 not in during.health.statuses
@@ -259,11 +326,13 @@ def _finding(
         p99_during=_milliseconds(p99),
         worst_report=_milliseconds(worst_report),
         worst_health=_milliseconds(worst_health),
+        worst_page=_milliseconds(worst_page),
         megabytes_before=round(before.megabytes, 1),
         megabytes_peak=round(during.megabytes, 1),
         log_kilobytes=round(log / 1e3, 1),
         honest=during.reports.statuses,
         health=during.health.statuses,
+        pages=during.pages.statuses,
         hostile=hostile,
         forged=None,
         holds=holds,
@@ -277,11 +346,11 @@ def _milliseconds(seconds: float) -> float | None:
 def _table(findings: list[Finding]) -> str:
     """Return the findings as a Markdown table."""
     titles = ("attack", "median before", "during", "p99 before", "during", "worst health",
-              "memory before", "peak", "log", "forged", "goal")  # fmt: skip
+              "worst page", "memory before", "peak", "log", "forged", "goal")  # fmt: skip
     lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 2) + "---|"]
     for each in findings:
         times = (each.median_before, each.median_during, each.p99_before, each.p99_during,
-                 each.worst_health)  # fmt: skip
+                 each.worst_health, each.worst_page)  # fmt: skip
         cells = [each.attack]
         cells += [
             "no answer" if each_time is None else f"{each_time:,.1f} ms" for each_time in times
@@ -307,9 +376,9 @@ def main(names: tuple[str, ...], seconds: float, health: str, output: Path | Non
     """Play attacks on a collector, all or those with these NAMES; fail where the goal is missed.
 
     The goal: the median of honest reports grows by at most 3 times, their p99 is at most 200 ms,
-    and the health check is answered within 1 s throughout. Of forged reports, one client gets 1,000
-    counted, and as many more per hour. With PostgreSQL frozen, reports are
-    answered within 10 s. The figures depend on what else the machine does.
+    the health check is answered within 1 s throughout, and every page within 2 s. Of forged
+    reports, one client gets 1,000 counted, and as many more per hour. With PostgreSQL frozen,
+    reports are answered within 10 s. The figures depend on what else the machine does.
     """
     findings: list[Finding] = []
     for name in names or [*ATTACKS, _FROZEN]:

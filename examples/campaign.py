@@ -73,9 +73,9 @@ def collector(campaign: Campaign, folder: Path) -> Iterator[str]:
             server.terminate()
 
 
-def answer(url: str, minutes: float) -> int:
+def answer(url: str, root: str, minutes: float) -> int:
     """One person's device: fetch, certify, draw, remember, send; return the output sent."""
-    campaign = fetch_campaign(url)
+    campaign = fetch_campaign(url, root=root)  # an app comes with the root: others are refused
     with Ledger(None) as ledger:  # a file on a real device: Ledger("ledger.db")
         client = Client(campaign, ledger, Policy(epsilon=EPSILON, total=EPSILON))
         report = client.report(minutes)
@@ -117,7 +117,7 @@ def main() -> None:
     print(f"  epsilon {campaign.epsilon:g}, {table.bits} bits per report")
     print(f"  a lying server: {refuse_a_lie(campaign)}\n")
     with tempfile.TemporaryDirectory() as folder, collector(campaign, Path(folder)) as url:
-        outputs = [answer(url, float(minutes)) for minutes in people]
+        outputs = [answer(url, campaign.root, float(minutes)) for minutes in people]
         found = published(url, PEOPLE)
     print("true minutes   sent   which stands for")
     for minutes, output in list(zip(people, outputs, strict=True))[:5]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -26,6 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     source = SeededSource()
     source.install()
     config.pluginmanager.register(source, "noutput-seeding")
+    if not hasattr(config, "workerinput"):  # workers share the folder of those who start them
+        # A design that another run kept, perhaps with other kernels, hides what fails in this one.
+        cache = TemporaryDirectory(prefix="noutput-cache-")
+        config.add_cleanup(cache.cleanup)
+        os.environ["NOUTPUT_CACHE"] = cache.name
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from noutput import DocumentError, InvalidArgumentError
+import noutput
+import noutput.campaign
+from noutput import DocumentError, InvalidArgumentError, errors
 from noutput.campaign.draft import CampaignDraft
 
 
@@ -24,3 +26,11 @@ def test_long_texts_are_cut_between_words() -> None:
 def test_broken_toml_is_told_with_its_line() -> None:
     with pytest.raises(DocumentError, match=r"at line 2, column \d+\)'$"):
         CampaignDraft.from_toml('id = "a"\ntitle = "b" question = "c"\n')
+
+
+def test_every_error_is_exported_where_it_is_raised() -> None:
+    assert set(errors.__all__) <= set(noutput.__all__)
+    assert set(errors.__all__) - set(noutput.campaign.__all__) == {
+        "DesignError",
+        "MissingExtraError",
+    }

@@ -24,12 +24,12 @@ _TARGET = ROOT / "dist"
 _CAMPAIGN = """
 id = "release"
 title = "Release"
-question = "How many minutes was your way to work today?"
+text = "How many minutes was your way to work today?"
 epsilon = 1.0
 opens = 2026-01-01T00:00:00Z
 closes = 2100-01-01T00:00:00Z
 
-[[attributes]]
+[[questions]]
 name = "commute"
 unit = "minutes"
 lower = 0
@@ -72,13 +72,8 @@ import * as small from "noutput/noutput.min.js";
 import * as readable from "noutput";
 
 for (const { Client, readCampaign } of [readable, small]) {
-  const kept = new Map();
-  const storage = {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => { kept.set(key, value); },
-  };
   const campaign = await readCampaign(readFileSync("release.json", "utf8"));
-  const client = new Client(campaign, { policy: { epsilon: 1 }, storage });
+  const client = new Client(campaign, { policy: { epsilon: 1 }, storage: new Map() });
   const report = await client.report(42);
   if (campaign.tables[0].weights[0][report.output] === undefined) throw new Error("no report");
 }

@@ -1,4 +1,4 @@
-import type { Campaign, LedgerStorage } from "./noutput.js";
+import type { Campaign, LedgerLocks, LedgerStorage } from "./noutput.js";
 
 /** What admits reports to a campaign that is not open: per question, an id and the token. */
 export type Admitted = (place: number) => { readonly id: string; readonly token: string };
@@ -7,7 +7,9 @@ export interface EnrollOptions {
   /** What the issuer admits the person by, such as an enrollment code. */
   credential?: string;
   /** Keeps what was drawn, and then the token; `localStorage` if not given. */
-  storage?: LedgerStorage;
+  storage?: LedgerStorage | Map<string, string>;
+  /** What keeps others from the storage, as for `Client`. */
+  locks?: LedgerLocks;
   fetch?: typeof globalThis.fetch;
   /** Milliseconds for one answer; default 10,000. */
   timeout?: number;

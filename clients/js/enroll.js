@@ -124,12 +124,12 @@ export async function admit(campaign, token) {
  * The person's token for an anonymous campaign; the issuer is asked where the storage has none. What
  * was drawn is stored before: whoever was interrupted asks for the same again.
  */
-export async function enroll(campaign, { credential, storage = globalThis.localStorage, ...options } = {}) {
+export async function enroll(campaign, { credential, ...options } = {}) {
   need(campaign.admission?.kind === "anonymous", "value", "the campaign is not anonymous");
   const modulus = modulusOf(campaign);
-  const locks = globalThis.navigator?.locks;
+  const { storage, locks } = guarded(options);
   const begin = () => kept(storage, campaign.root) ?? keep(storage, campaign, { secret: draw(modulus) });
-  const { secret, token: known } = await (locks ? locks.request(KEY, begin) : begin());
+  const { secret, token: known } = await locks.request(KEY, begin);
   if (known) return known;
   const drawn = unhex(secret);
   const [nonce, salt, factor] = [drawn.slice(0, 32), drawn.slice(32, 80), number(drawn.slice(80))];
@@ -141,8 +141,21 @@ export async function enroll(campaign, { credential, storage = globalThis.localS
   const signature = isWhole && (await finalize(message, number(answer), modulus, salt, factor));
   need(signature, "delivery", "the issuer's answer is not signed with the campaign's key");
   const token = encode64(join(message, signature));
-  keep(storage, campaign, { token });
+  await locks.request(KEY, () => keep(storage, campaign, { token }));
   return token;
+}
+
+/** The storage, with the lock that it is used under: the rules are those of `Client`. */
+function guarded({ storage = globalThis.localStorage, locks }) {
+  if (storage instanceof Map)
+    return {
+      storage: { getItem: (key) => storage.get(key) ?? null, setItem: (key, text) => void storage.set(key, text) },
+      locks: { request: async (_, work) => work() },
+    };
+  const isOfPage = storage === globalThis.localStorage && !globalThis.process?.versions?.node;
+  const found = locks ?? (isOfPage ? globalThis.navigator?.locks : undefined);
+  need(storage && found?.request, "policy", "pass locks with the storage, as openLedger of node.js does, or a Map");
+  return { storage, locks: found };
 }
 
 /** The nonce, the salt of the signature and the blinding factor, in hexadecimal digits. */

@@ -56,6 +56,7 @@ export type Question = NumberQuestion | ScaleQuestion | ChoiceQuestion | YesNoQu
 
 interface Rows {
   readonly format: "noutput-table";
+  readonly version: 1;
   readonly epsilon: number;
   readonly scale: number;
   readonly weights: readonly (readonly number[])[];
@@ -66,25 +67,25 @@ interface Rows {
 
 /** A table for numbers: one row per knot. */
 export interface NumberTable extends Rows {
-  readonly version: 1;
   readonly outputs: readonly number[];
   readonly knots: readonly number[];
 }
 
 /** A table with one row per answer. */
 export interface AnswerTable extends Rows {
-  readonly version: 2;
   readonly outputs?: undefined;
   readonly knots?: undefined;
 }
 
 export type Table = NumberTable | AnswerTable;
 
-/** What campaigns of all versions have. */
-interface Content {
+/** A campaign whose tables have been certified; only `readCampaign` makes one. */
+export interface Campaign {
   readonly format: "noutput-campaign";
+  readonly version: 1;
   readonly id: string;
   readonly title: string;
+  readonly text: string;
   readonly public: boolean;
   readonly opens: string;
   readonly closes: string;
@@ -111,14 +112,10 @@ interface Content {
   readonly chain: readonly string[];
   /** The fingerprint of the first wave, by which all waves of a campaign are one. */
   readonly root: string;
-}
-
-/** A campaign of version 1: numbers that share one table. */
-export interface FirstCampaign extends Content {
-  readonly version: 1;
-  readonly question: string;
-  readonly goal: "balanced" | "mean" | "distribution";
-  readonly questions: readonly NumberQuestion[];
+  readonly waves: readonly Wave[];
+  readonly admission: "open" | Admission;
+  readonly segments: Segments | Record<string, never>;
+  readonly schedule: Schedule | null;
 }
 
 /** Whose reports a campaign counts. */
@@ -187,31 +184,9 @@ export interface Round {
 /** Public labels by the names of segments. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** A campaign of version 2: questions of all kinds. */
-export interface SecondCampaign extends Content {
-  readonly version: 2;
-  readonly text: string;
-  readonly waves: readonly Wave[];
-  readonly admission: "open" | Admission;
-  readonly segments: Segments | Record<string, never>;
-  readonly schedule: Schedule | null;
-}
-
-/** A campaign whose tables have been certified; only `readCampaign` makes one. */
-export type Campaign = FirstCampaign | SecondCampaign;
-
-/** All that ever leaves the device, for a campaign of version 1. */
-export interface FirstReport {
+/** All that ever leaves the device. */
+export interface Report {
   readonly version: 1;
-  readonly campaign: string;
-  readonly attribute: string;
-  readonly output: number;
-  readonly id: string;
-}
-
-/** All that ever leaves the device, for a campaign of version 2. */
-export interface SecondReport {
-  readonly version: 2;
   readonly campaign: string;
   readonly question: string;
   readonly output: number;
@@ -224,8 +199,6 @@ export interface SecondReport {
   readonly round?: number;
 }
 
-export type Report = FirstReport | SecondReport;
-
 /** What the person allows: what one campaign asks for, per period of its schedule, and all campaigns in any `days` days. */
 export interface Policy {
   /** Default 1. */
@@ -236,6 +209,11 @@ export interface Policy {
   days?: number;
   /** The names of the segments whose labels may leave the device; default none. */
   segments?: readonly string[];
+  /**
+   * Whether a campaign may be answered whose id the ledger knows by another root, because it was made
+   * anew: whoever hands out several documents under one id can tell devices apart. Default false.
+   */
+  newRoots?: boolean;
 }
 
 /** `localStorage`, or anything that keeps text as durably as it should. */
@@ -244,9 +222,18 @@ export interface LedgerStorage {
   setItem(key: string, value: string): void;
 }
 
+/** `navigator.locks`, or anything else that runs one piece of work at a time on a storage. */
+export interface LedgerLocks {
+  /** Run `work`, which reads and writes the storage, while nobody else does; return what it returns. */
+  request<T>(name: string, work: () => T): Promise<T>;
+}
+
 export interface ClientOptions {
   policy?: Policy;
-  storage?: LedgerStorage;
+  /** `localStorage` of a page if not given; a Map is for tests and simulations, and forgets. */
+  storage?: LedgerStorage | Map<string, string>;
+  /** What keeps others from the storage; needed unless the storage is the `localStorage` of a page, or a Map. */
+  locks?: LedgerLocks;
   /** The time in milliseconds since 1970. */
   now?: () => number;
 }
@@ -341,16 +328,19 @@ export class Client {
   report(values: Values, admitted?: Admitted, labels?: Labels): Promise<Report>;
   /** The labels that would leave the device: those that the policy allows. */
   shownLabels(labels?: Labels): Labels;
-  /** Whether an answer is wanted now, and none was given. */
+  /** Whether an answer is wanted now, none was given, and the policy's total allows one. */
   due(): Promise<boolean>;
   /** The next round in which the device answers and has not answered yet; the first call joins. */
   nextRound(): Promise<Round | undefined>;
-  /** Report, send one by one, and note that all were sent; safe to repeat. */
+  /**
+   * Report, send one by one, and note that all were sent; safe to repeat. `leftOut` has the names of
+   * the labels that the reports do not carry, because the policy did not name them.
+   */
   submit(
     url: string | URL,
     values: Values,
     options?: DeliveryOptions & { admitted?: Admitted; labels?: Labels },
-  ): Promise<Receipt & { reports: Report[] }>;
+  ): Promise<Receipt & { reports: Report[]; leftOut: string[] }>;
   /**
    * Send the reports on the campaign that were drawn and never acknowledged, the same ones, while
    * they are counted: until the grace time of their round is over or, without a schedule, until the

@@ -198,8 +198,12 @@ const oneOf = (...values) => (value) => values.includes(value);
 const perhaps = (rule) => (value, found) => value === undefined || rule(value, found);
 const isList = (low, high) => (value) => isArray(value) && has(low, high)(value);
 const isMatch = (pattern) => (value) => typeof value === "string" && pattern.test(value);
+// Control, invisible and direction-changing characters, as docs/wire.md lists them; joiners are for
+// scripts that spell with them.
+const HIDDEN =
+  /[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|(^|[^\u0600-\u0dff])[\u200c\u200d]/u;
 const isText = (low, high) => (value) =>
-  isMatch(/^[^\0-\x1f\x7f-\x9f\ud800-\udfff]*$/u)(value) && has(low, high)(utf8(value));
+  typeof value === "string" && !HIDDEN.test(value) && has(low, high)(utf8(value));
 const isIncreasing = (most) => (values) =>
   isList(2, most)(values) &&
   values.every((value, i) => abs(value) <= 1e100 && isFinite(value) && !(i && value <= values[i - 1]));
@@ -237,28 +241,22 @@ const isObjective = oneOf("cdf", "shares", "mean", "balanced");
 // What objects of a document have, per key: a check of the value and the object, or the only value.
 const CAMPAIGN = {
   format: isChecked,
+  version: 1,
   id: isMatch(/^[a-z0-9][a-z0-9-]{0,63}$/),
   title: isText(1, 200),
+  text: isText(1, 1000),
   public: oneOf(true, false),
   opens: isInstant,
   closes: (closes, { opens }) => isInstant(closes) && opens < closes,
+  ask: oneOf("one", "all"),
+  questions: isList(1, 64),
+  waves: isList(1, 8),
+  tables: isList(1, 512),
+  segments: (value) => isObject(value) && (!keys(value).length || check(value, "segments", [SEGMENTS])),
+  schedule: isScheduled,
+  admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
   fingerprint: isChecked,
 };
-const CAMPAIGNS = [
-  { ...CAMPAIGN, version: 1, question: isText(1, 1000), goal: isGoal, attributes: isList(1, 64), table: isChecked },
-  {
-    ...CAMPAIGN,
-    version: 2,
-    text: isText(1, 1000),
-    ask: oneOf("one", "all"),
-    questions: isList(1, 64),
-    waves: isList(1, 8),
-    tables: isList(1, 512),
-    segments: (value) => isObject(value) && (!keys(value).length || check(value, "segments", [SEGMENTS])),
-    schedule: isScheduled,
-    admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
-  },
-];
 const OPEN = { kind: "open", reports_per_hour: isCount };
 const TOKEN = { ...OPEN, kind: "token" };
 const ADMISSIONS = [
@@ -272,19 +270,18 @@ const NEXT = {
   expected: isTotal,
   until: (value) => value === null || isInstant(value),
 };
-const TABLE = { format: "noutput-table", epsilon: isPositive, scale: SCALE, fingerprint: isChecked };
-const TABLES = [
-  { ...TABLE, version: 1, outputs: isIncreasing(256), knots: isIncreasing(4096), weights: isList(2, 4096) },
-  { ...TABLE, version: 2, weights: isList(2, 64) },
-];
-const ATTRIBUTE = {
-  name: isMatch(/^[a-z][a-z0-9_]{0,63}$/),
-  unit: isText(0, 64),
-  lower: isFinite,
-  upper: (upper, { lower }) => isFinite(upper) && isPositive((upper - lower) / 2),
+const TABLE = {
+  format: "noutput-table",
+  version: 1,
+  epsilon: isPositive,
+  scale: SCALE,
+  weights: isList(2, 64),
+  fingerprint: isChecked,
 };
+const NUMBERS = { ...TABLE, outputs: isIncreasing(256), knots: isIncreasing(4096), weights: isList(2, 4096) };
+const isName = isMatch(/^[a-z][a-z0-9_]{0,63}$/);
 const SEGMENTS = { names: isSegments, minimum: isWhole(100, 1e12) };
-const SEGMENT = { name: ATTRIBUTE.name, labels: isLabels };
+const SEGMENT = { name: isName, labels: isLabels };
 const LENGTHS = { hour: 36e5, day: 864e5, week: 6048e5 };
 const SCHEDULE = {
   every: oneOf(...keys(LENGTHS)),
@@ -293,21 +290,26 @@ const SCHEDULE = {
   grace: isWhole(0, 31622400),
 };
 const QUESTION = {
-  name: ATTRIBUTE.name,
+  name: isName,
   label: perhaps(isText(1, 200)),
   text: perhaps(isText(1, 1000)),
   epsilon: perhaps(isPositive),
 };
 const KINDS = [
-  { ...QUESTION, ...ATTRIBUTE, kind: "number" },
+  {
+    ...QUESTION,
+    kind: "number",
+    unit: isText(0, 64),
+    lower: isFinite,
+    upper: (upper, { lower }) => isFinite(upper) && isPositive((upper - lower) / 2),
+  },
   { ...QUESTION, kind: "scale", answers: isScale, scores: perhaps(isScores) },
   { ...QUESTION, kind: "choice", answers: isTexts },
   { ...QUESTION, kind: "yes/no" },
 ];
 
 /**
- * Check an object by those rules that have its own version or kind, where `key` names one. It has
- * no key without a rule, and for every rule the value that it wants, or one that it returns true for.
+ * Check an object by those rules that have its own kind, where `key` names it. It has no key without a rule, and for every rule the value that it wants, or one that it returns true for.
  */
 const check = (found, part, choices, key) => {
   expect(isObject(found), part);
@@ -327,9 +329,9 @@ const freeze = (value) => {
 };
 
 async function readTable(found) {
-  check(found, "table", TABLES, "version");
+  const isNumeric = found?.knots !== undefined; // else with one row per answer
+  check(found, "table", [isNumeric ? NUMBERS : TABLE]);
   const { version, epsilon, outputs = [], knots = [], weights } = found;
-  const isNumeric = version === 1; // else with one row per answer
   const size = (isNumeric ? outputs : weights[0])?.length;
   const isRow = (row) =>
     isList(2, 256)(row) &&
@@ -358,24 +360,6 @@ async function readTable(found) {
     return row.map((weight) => (sum += weight));
   });
   return { ...found, thresholds };
-}
-
-/** What a document of version 1 is in terms of version 2: numbers, and one table for all. */
-function asSecond({ attributes, goal, table }) {
-  attributes.forEach((each) => check(each, "attribute", [ATTRIBUTE]));
-  const questions = attributes.map((each) => ({ kind: "number", ...each }));
-  const wave = { tables: attributes.map(() => 0), objectives: attributes.map(() => goal) };
-  return { ask: "one", questions, waves: [wave], tables: [table] };
-}
-
-function canonicalFirst({ id, title, question, goal, opens, closes, public: isPublic, attributes, table }) {
-  return [
-    ...texts(id, title, question, goal, opens, closes),
-    Uint8Array.of(isPublic),
-    words(attributes.length),
-    ...attributes.flatMap(({ name, unit, lower, upper }) => [...texts(name, unit), doubles(lower, upper)]),
-    bytes(table.fingerprint),
-  ];
 }
 
 /** The tables of every question in every wave; refuses what is no chain of waves. */
@@ -432,8 +416,7 @@ async function chainOf({ fingerprint, ...signed }, waves, prints) {
     expect(wave.predecessor === chain.at(-1), "predecessor");
     used = max(used, ...wave.tables.map((place) => place + 1));
     const part = { ...signed, waves: waves.slice(0, chain.length + 1), tables: prints.slice(0, used) };
-    const form = signed.version === 1 ? canonicalFirst(signed) : canonical(part);
-    chain.push(await sha256(`noutput-campaign ${signed.version}\n`, ...form));
+    chain.push(await sha256(`noutput-campaign ${signed.version}\n`, ...canonical(part)));
   }
   expect(fingerprint === chain.at(-1), "fingerprint");
   return chain;
@@ -463,15 +446,14 @@ const certified = new WeakSet(); // frozen, so what is drawn from is what was ce
 export async function readCampaign(data) {
   const found = parse(data, isPlain);
   expect(found.format === "noutput-campaign", "format");
-  check(found, "document", CAMPAIGNS, "version");
-  const second = { ...found, ...(found.version === 1 && asSecond(found)) };
-  const { ask, questions, waves } = second;
+  check(found, "document", [CAMPAIGN]);
+  const { ask, questions, waves, segments, schedule } = found;
   questions.forEach((each) => check(each, "question", KINDS, "kind"));
   expect(isUnique(questions.map(({ name }) => name)), "name");
-  const read = await Promise.all(second.tables.map(readTable));
+  const read = await Promise.all(found.tables.map(readTable));
   const prints = read.map((table) => table.fingerprint);
   expect(isUnique(prints), "list of tables");
-  const tables = assign(second, read).at(-1);
+  const tables = assign(found, read).at(-1);
   const chain = await chainOf(found, waves, prints);
   const add = (sum, { epsilon }) => (ask === "all" ? sum + epsilon : max(sum, epsilon));
   const [lower, upper] = [0, 1].map((end) => (i) => waves.at(-1).bounds?.[i]?.[end]);
@@ -479,27 +461,25 @@ export async function readCampaign(data) {
     upper(i) === undefined ? each : { ...each, lower: lower(i), upper: upper(i) },
   );
   const epsilon = tables.reduce(add, 0);
-  const { segments = {}, schedule = null } = found;
   const strata = {
     rounds: countRounds(found),
     combinations: countCombinations(segments),
     epsilonPerPeriod: epsilon * (schedule?.answers ?? 1),
     notice: noticeOf(segments, schedule),
   };
-  const more = { ask, questions, asked, tables, epsilon, chain, root: chain[0], ...strata };
+  const more = { asked, tables, epsilon, chain, root: chain[0], ...strata };
   const campaign = freeze({ ...found, ...more });
   certified.add(campaign);
   return campaign;
 }
 
-/** The reports of an entry of the ledger; those of version 1 have one. */
-const reportsOf = ({ report, reports = [report] }) => reports;
 const isEntry = (entry) =>
   isObject(entry) &&
+  CAMPAIGN.id(entry.id) &&
   isPositive(entry.epsilon) &&
   isFinite(entry.answered) &&
-  isList(1, 64)(reportsOf(entry)) &&
-  reportsOf(entry).every(isObject);
+  isList(1, 64)(entry.reports) &&
+  entry.reports.every(isObject);
 
 /** Whether a policy allows what one person sends for a campaign, per period of its schedule. */
 const fits = ({ ask, tables, schedule }, epsilon) => {
@@ -511,20 +491,41 @@ const fits = ({ ask, tables, schedule }, epsilon) => {
 };
 const isPanel = (panel) =>
   isObject(panel) && isMatch(/^[0-9a-f]{64}$/)(panel.secret) && isWhole(0, 4999)(panel.joined);
+/** The names of the labels that are not told. */
+const leftOut = (labels = {}, told = {}) => keys(labels).filter((name) => !keys(told).includes(name));
 /** By what a ledger knows an answer: the campaign, and the round where it has some. */
 const keyOf = ({ root }, round) => (round === undefined ? root : `${root}:${round}`);
+
+/**
+ * The storage, with the lock that it is used under: that of the page for its localStorage. Node's own
+ * Web Locks hold within one process, and its localStorage is a file that all of them share.
+ */
+const guarded = (storage, locks) => {
+  if (storage instanceof Map) // which nobody else can have
+    return {
+      storage: { getItem: (key) => storage.get(key) ?? null, setItem: (key, text) => void storage.set(key, text) },
+      locks: { request: async (_, work) => work() },
+    };
+  const isOfPage = storage === globalThis.localStorage && !globalThis.process?.versions?.node;
+  const found = locks ?? (isOfPage ? globalThis.navigator?.locks : undefined);
+  need(storage && found?.request, "policy", "pass locks with the storage, as openLedger of node.js does, or a Map");
+  return { storage, locks: found };
+};
+
+let isWarned = false;
 
 /** A person's side of a campaign; throws where it may lose more than the policy allows. */
 export class Client {
   #campaign;
   #settings;
 
-  constructor(campaign, { policy, storage = globalThis.localStorage, now = Date.now } = {}) {
+  constructor(campaign, { policy, storage = globalThis.localStorage, locks, now = Date.now } = {}) {
     this.#campaign = campaign;
-    this.#settings = { epsilon: 1, total: 4, days: 30, segments: [], ...policy, storage, now };
-    const { epsilon, total, days, segments } = this.#settings;
+    const limits = { epsilon: 1, total: 4, days: 30, segments: [], ...policy };
+    const { epsilon, total, days, segments } = limits;
     const good = [epsilon, total, days].every(isPositive) && isArray(segments);
-    need(good && storage, "policy", "bad epsilon, total, days, segments or storage");
+    need(good, "policy", "bad epsilon, total, days or segments");
+    this.#settings = { ...limits, ...guarded(storage, locks), now };
     need(certified.has(campaign), "document", "use readCampaign");
     const asked = campaign.epsilonPerPeriod;
     const message = `the campaign asks for epsilon ${asked}, and the policy allows ${epsilon}`;
@@ -547,7 +548,7 @@ export class Client {
 
   /** The labels that would leave the device: those that the policy allows, of the campaign's lists. */
   shownLabels(labels = {}) {
-    const { names = [] } = this.#campaign.segments ?? {};
+    const { names = [] } = this.#campaign.segments;
     const known = Object.fromEntries(names.map((each) => [each.name, each.labels]));
     for (const name of keys(labels)) {
       need(keys(known).includes(name), "value", `the campaign has no segment ${name}`);
@@ -573,14 +574,17 @@ export class Client {
     return undefined;
   }
 
-  /** Whether an answer is wanted now: the campaign is open, the round the device's own, and none was given. */
+  /**
+   * Whether an answer is wanted now: the campaign is open, the round the device's own, none was given,
+   * and the policy's total allows one.
+   */
   async due() {
     const campaign = this.#campaign;
     const { opens, closes, schedule, root } = campaign;
     const now = this.#settings.now();
     if (now < Date.parse(opens) || now >= Date.parse(closes)) return false;
-    if (!schedule) return this.#locked(({ reports }) => !reports[root]);
-    return (await this.nextRound())?.start <= now;
+    const isDue = schedule ? (await this.nextRound())?.start <= now : true;
+    return this.#locked((ledger) => isDue && !ledger.reports[root] && this.#budget(campaign, ledger, now).isEnough);
   }
 
   /** The person's reports, one per question that is asked: new ones, or those stored before. */
@@ -588,11 +592,16 @@ export class Client {
     const campaign = this.#campaign; // one for all steps, whatever is followed meanwhile
     const inputs = this.#inputs(campaign, values);
     const told = this.shownLabels(labels);
+    const missing = leftOut(labels, told);
+    if (missing.length && !isWarned) {
+      isWarned = true;
+      console.warn(`labels are left out, because the policy does not name them: ${missing.join(", ")}`);
+    }
     const number = campaign.schedule ? await this.#ownRound(campaign) : undefined;
     const more = { ...(keys(told).length && { labels: told }), ...(campaign.schedule && { round: number }) };
     return this.#locked((ledger) => {
       const stored = ledger.reports[keyOf(campaign, number)];
-      return stored ? reportsOf(stored) : this.#remember(campaign, ledger, inputs, admitted, more);
+      return stored ? stored.reports : this.#remember(campaign, ledger, inputs, admitted, more);
     });
   }
 
@@ -606,7 +615,8 @@ export class Client {
   async submit(url, values, options = {}) {
     const reports = await this.reports(values, options.admitted, options.labels);
     const accepted = await this.#send(url, reports, options);
-    return { reports, accepted, repeated: reports.length - accepted };
+    const repeated = reports.length - accepted;
+    return { reports, accepted, repeated, leftOut: leftOut(options.labels, reports[0].labels) };
   }
 
   /**
@@ -621,7 +631,7 @@ export class Client {
     const entries = await this.#locked(({ reports }) => Object.entries(reports));
     const left = entries
       .filter(([key, { sent }]) => key.startsWith(root) && !sent)
-      .map(([, entry]) => reportsOf(entry))
+      .map(([, { reports }]) => reports)
       .sort(([a], [b]) => end(a) - end(b))
       .filter(([first]) => this.#settings.now() < end(first));
     let sent = 0;
@@ -696,56 +706,65 @@ export class Client {
     return now;
   }
 
-  #remember(campaign, ledger, inputs, admitted, more) {
-    const { ask, epsilon, schedule, admission } = campaign;
-    const entries = ledger.reports;
-    need(admitted || oneOf(undefined, "open")(admission?.kind), "value", "a token is needed");
+  /** What a new answer costs, what was spent in the policy's days, and whether the total allows both. */
+  #budget({ epsilon, schedule }, { reports }, now) {
     const { epsilon: allowed, total, days } = this.#settings;
-    const now = this.#needOpen(campaign);
     const cost = min(epsilon, allowed / (schedule?.answers ?? 1));
-    const since = now - days * 864e5;
-    const add = (sum, entry) => sum + (entry.answered > since ? entry.epsilon : 0);
-    const spent = Object.values(entries).reduce(add, 0);
-    need(
-      spent + cost <= total * (1 + 2 ** -40), // 0.1 + 0.2 is within 0.3
-      "policy",
-      `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`,
-    );
+    const add = (sum, entry) => sum + (entry.answered > now - days * 864e5 ? entry.epsilon : 0);
+    const spent = Object.values(reports).reduce(add, 0);
+    return { cost, spent, isEnough: spent + cost <= total * (1 + 2 ** -40) }; // 0.1 + 0.2 is within 0.3
+  }
+
+  #remember(campaign, ledger, inputs, admitted, more) {
+    const { ask, admission } = campaign;
+    const entries = ledger.reports;
+    need(admitted || isOpen(admission), "value", "a token is needed");
+    const { total, days } = this.#settings;
+    const now = this.#needOpen(campaign);
+    const { cost, spent, isEnough } = this.#budget(campaign, ledger, now);
+    need(isEnough, "policy", `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`);
     const places = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
     const drawn = (place) => this.#draw(campaign, place, inputs[place], admitted);
     const reports = places.map((place) => ({ ...drawn(place), ...more }));
-    entries[keyOf(campaign, more.round)] = { reports, epsilon: cost, answered: now, sent: false };
+    const { id } = campaign;
+    entries[keyOf(campaign, more.round)] = { reports, id, epsilon: cost, answered: now, sent: false };
     this.#save(ledger);
     return reports;
   }
 
   #draw({ version, fingerprint: campaign, questions, tables }, place, input, admitted) {
-    const key = version === 1 ? "attribute" : "question";
     const output = draw(tables[place], input, ...random(2));
     const id = hex(random(4).buffer);
-    return { version, campaign, [key]: questions[place].name, output, id, ...admitted?.(place) };
+    return { version, campaign, question: questions[place].name, output, id, ...admitted?.(place) };
   }
 
   #save({ reports, panels }) {
     const { storage } = this.#settings;
-    const isPaneled = keys(panels).length; // older versions read what has none
-    const text = JSON.stringify(isPaneled ? { version: 3, reports, panels } : { version: 2, reports });
+    const text = JSON.stringify({ version: 1, reports, panels });
     storage.setItem(KEY, text);
     need(storage.getItem(KEY) === text, "policy", "the storage keeps nothing");
   }
 
+  /** Whoever hands out several documents under one id could tell devices apart by what they answer. */
+  #needRoot(reports) {
+    const { id, root } = this.#campaign;
+    const known = keys(reports).filter((key) => reports[key].id === id);
+    const isKnown = !known.length || known.some((key) => key.startsWith(root)) || this.#settings.newRoots;
+    need(isKnown, "document", `the ledger knows ${id} by another root than ${root}: see newRoots of the policy`);
+  }
+
   /** Between reading and saving nothing else of this page runs; other pages wait for the lock. */
   async #locked(work) {
-    const locks = globalThis.navigator?.locks;
-    const run = () => {
-      const text = this.#settings.storage.getItem(KEY) ?? '{"version":1,"reports":{}}';
-      const { version, reports, panels = version < 3 ? {} : null } = parse(text);
+    const { storage, locks } = this.#settings;
+    return locks.request(KEY, () => {
+      const text = storage.getItem(KEY) ?? '{"version":1,"reports":{},"panels":{}}';
+      const { version, reports, panels } = parse(text);
       const isGood = (values, rule) => isObject(values) && Object.values(values).every(rule);
-      const good = oneOf(1, 2, 3)(version) && isGood(reports, isEntry) && isGood(panels, isPanel);
-      need(good, "policy", "the ledger is damaged or newer");
+      need(version === 1, "policy", `the ledger must have version 1; found ${JSON.stringify(version)}`);
+      need(isGood(reports, isEntry) && isGood(panels, isPanel), "policy", "the ledger is damaged");
+      this.#needRoot(reports);
       return work({ reports, panels });
-    };
-    return locks ? locks.request(KEY, run) : run();
+    });
   }
 }
 

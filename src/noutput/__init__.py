@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from noutput.designs.design import design
     from noutput.designs.result import Design
     from noutput.errors import (
+        DeliveryError,
         DesignError,
         DocumentError,
         InvalidArgumentError,
         MissingExtraError,
+        NotDueError,
         NoutputError,
+        PolicyError,
         PrivacyError,
     )
     from noutput.estimate.answers import AnswerEstimate, estimate_answers
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from noutput.estimate.resolution import Resolution, resolution
     from noutput.estimate.share import estimate_share
     from noutput.estimate.shifts import Shift, find_shifts
-    from noutput.estimate.slack.assume import DensityAtMost, Unimodal, VariationAtMost
     from noutput.estimate.summary import AnswerSummary, Summary, summarize
     from noutput.estimate.trend import Trend, trend
     from noutput.estimate.variance import VarianceEstimate, estimate_variance
@@ -74,7 +76,7 @@ __all__ = [
     "Audit",
     "Channel",
     "Choice",
-    "DensityAtMost",
+    "DeliveryError",
     "Design",
     "DesignError",
     "DistributionEstimate",
@@ -88,9 +90,11 @@ __all__ = [
     "Mechanism",
     "MissingExtraError",
     "NextRange",
+    "NotDueError",
     "NoutputError",
     "Number",
     "Plan",
+    "PolicyError",
     "PrivacyError",
     "PublishedParts",
     "PublishedPrivacy",
@@ -104,9 +108,7 @@ __all__ = [
     "TableMechanism",
     "Tally",
     "Trend",
-    "Unimodal",
     "VarianceEstimate",
-    "VariationAtMost",
     "YesNo",
     "audit",
     "cdf_difference",
@@ -177,7 +179,10 @@ _HOMES = {
     "AttributeMeans": "noutput.estimate.attributes",
     "Audit": "noutput.estimate.audit",
     "Design": "noutput.designs.result",
+    "DeliveryError": "noutput.errors",
     "DesignError": "noutput.errors",
+    "NotDueError": "noutput.errors",
+    "PolicyError": "noutput.errors",
     "DistributionEstimate": "noutput.estimate.distribution",
     "DocumentError": "noutput.errors",
     "Evidence": "noutput.estimate.evidence",
@@ -194,9 +199,6 @@ _HOMES = {
     "TableMechanism": "noutput.mechanisms.table",
     "Tally": "noutput.tally",
     "VarianceEstimate": "noutput.estimate.variance",
-    "DensityAtMost": "noutput.estimate.slack.assume",
-    "Unimodal": "noutput.estimate.slack.assume",
-    "VariationAtMost": "noutput.estimate.slack.assume",
     "Resolution": "noutput.estimate.resolution",
     "resolution": "noutput.estimate.resolution",
     "audit": "noutput.estimate.audit",

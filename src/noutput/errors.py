@@ -175,7 +175,16 @@ class DesignError(NoutputError, ValueError):
 
 
 class PolicyError(NoutputError):
-    """A person's own policy does not allow a report; the message says which limit."""
+    """A person's own policy does not allow a report; the message says which limit.
+
+    Examples
+    --------
+    >>> from noutput.campaign import Policy
+    >>> Policy(total=2.0).check([1.5], 1.0)
+    Traceback (most recent call last):
+        ...
+    noutput.errors.PolicyError: the policy allows a total epsilon of 2 in 30 days; 1.5 of it ...
+    """
 
 
 class NotDueError(NoutputError):
@@ -187,6 +196,11 @@ class NotDueError(NoutputError):
         What is the case.
     number : int, optional
         The next round in which it answers, if there is one.
+
+    Examples
+    --------
+    >>> NotDueError("this device answers in round 3", 3).number
+    3
     """
 
     def __init__(self, message: str, number: int | None = None) -> None:
@@ -208,6 +222,11 @@ class DeliveryError(NoutputError, OSError):
         The HTTP status, where the server answered.
     problem : str, optional
         The type of the problem document, where the server sent one.
+
+    Examples
+    --------
+    >>> DeliveryError("the server refused", 404, "urn:noutput:problem:unknown-campaign").status
+    404
     """
 
     def __init__(self, message: str, status: int | None = None, problem: str | None = None) -> None:

@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from noutput._text import _HIDDEN
 from noutput.campaign import (
     Admission,
     AnswerTable,
@@ -43,7 +44,6 @@ def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # 
         opens=OPENS,
         closes=CLOSES,
         objectives=("mean",),
-        version=1,
     )
 
 
@@ -63,7 +63,6 @@ def salary_campaign() -> Campaign:
         closes=CLOSES,
         public=True,
         objectives=("distribution",) * 3,
-        version=1,
     )
 
 
@@ -80,7 +79,6 @@ def balanced_campaign() -> Campaign:
         tables=(example_table((1.0, 128, 128, 0.4)),) * 2,
         opens=OPENS,
         closes=CLOSES,
-        version=1,
     )
 
 
@@ -95,7 +93,7 @@ def answer_table(epsilon: float, n_answers: int, parts: int = 1) -> AnswerTable:
 
 
 def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A002
-    """Return a campaign of version 2 with all kinds of questions, two with their own epsilon."""
+    """Return a campaign with all kinds of questions, two with their own epsilon."""
     stars = answer_table(1.0, 5)
     parts: dict[str, Any] = {
         "title": "Enqu\u00eate \u2013 \u8abf\u67fb \U0001f689",
@@ -156,6 +154,11 @@ def next_wave(
     return campaign.successor(tuple(tables), bounds, inputs, reasons)
 
 
+def is_seen(letter: str) -> bool:
+    """Say whether documents may have a character."""
+    return _HIDDEN.search(letter) is None
+
+
 def chained_campaigns() -> list[Campaign]:
     """Return adaptive campaigns of one, two and three waves."""
     first = adaptive_campaign()
@@ -171,7 +174,7 @@ def late_campaign(
     epsilon: float = 1.0,
     admission: Admission = Admission(),  # noqa: B008 (frozen)
 ) -> Campaign:
-    """Return a campaign of version 2 with one yes/no question."""
+    """Return a campaign with one yes/no question."""
     return Campaign(
         id=id,
         title="Late",
@@ -209,8 +212,8 @@ def stratified_campaigns() -> list[Campaign]:
     ]  # fmt: skip
 
 
-def newer_campaigns() -> list[Campaign]:
-    """Return campaigns of version 2 that ask one question, or all."""
+def survey_campaigns() -> list[Campaign]:
+    """Return campaigns that ask one question, or all."""
     commute = Number(0, 180, "minutes", name="commute")
     return [
         survey_campaign(),
@@ -236,7 +239,7 @@ def anonymous_admission() -> Admission:
 
 
 def admitting_campaigns() -> list[Campaign]:
-    """Return campaigns of version 2 that say who may report."""
+    """Return campaigns that say who may report."""
     return [
         late_campaign(admission=Admission(reports_per_hour=5000)),
         late_campaign(admission=Admission("token")),

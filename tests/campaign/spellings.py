@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
-import struct
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 from noutput.campaign import Campaign
-from noutput.mechanisms.certified import fingerprint_of
+from tests.campaign.signing import signed
 
 Document = dict[str, Any]
 _NUMBER = re.compile(r"(?<![\w.\"-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.\"])")
 
 
-def signed(found: Document) -> Document:
-    """Return a document with the right fingerprints, whatever its content."""
-    table = found["table"]
-    parts = (table["epsilon"], table["outputs"], table["knots"], table["weights"])
-    table = {**table, "fingerprint": fingerprint_of(*parts)}
-    pieces = [b"noutput-campaign 1\n"]
-    pieces += [_text(found[key]) for key in ("id", "title", "question", "goal", "opens", "closes")]
-    pieces.append(struct.pack("<BI", found["public"], len(found["attributes"])))
-    for each in found["attributes"]:
-        pieces += [_text(each["name"]), _text(each["unit"])]
-        pieces.append(struct.pack("<dd", each["lower"] + 0.0, each["upper"] + 0.0))
-    pieces.append(bytes.fromhex(table["fingerprint"]))
-    digest = hashlib.sha256(b"".join(pieces)).hexdigest()
-    return {**found, "table": table, "fingerprint": digest}
-
-
-def _text(text: str) -> bytes:
-    data = text.encode("utf-8", "surrogatepass")
-    return struct.pack("<I", len(data)) + data
-
-
 def _content(base: Document) -> list[tuple[str, bool, Document]]:
     """Return documents whose content is at or beyond a limit, all with right fingerprints."""
-    entry = base["attributes"][0]
-    table = base["table"]
+    (entry,), (table,) = base["questions"], base["tables"]
 
-    def attribute(**change: object) -> Document:
-        return {"attributes": [{**entry, **change}]}
+    def question(**change: object) -> Document:
+        return {"questions": [{**entry, **change}]}
 
     changes: list[tuple[str, bool, Document]] = [
         ("the year 0000", False, {"opens": "0000-03-01T00:00:00Z"}),
@@ -56,20 +32,20 @@ def _content(base: Document) -> list[tuple[str, bool, Document]]:
         ("the second 60", False, {"opens": "2026-03-01T23:59:60Z"}),
         ("the 29th of February of a year without", False, {"opens": "2027-02-29T00:00:00Z"}),
         ("digits of another script", False, {"opens": "٢٠٢٦-03-01T00:00:00Z"}),
-        ("a title with a mark", True, {"title": "\ufeffCommute"}),
+        ("a title with a mark", False, {"title": "\ufeffCommute"}),
         ("a title with a replacement character", True, {"title": "\ufffd"}),
         ("a title with a control character", False, {"title": "a\x85b"}),
         ("a title of 200 bytes", True, {"title": "é" * 100}),
         ("a title of 201 bytes", False, {"title": "é" * 100 + "a"}),
-        ("text like a key in the question", True, {"question": '"version": 1.0, "id":'}),
-        ("a title that begins with a colon", True, {"title": ": 1.5e3", "question": " :"}),
-        ("a unit that ends with a backslash", True, attribute(unit="\\")),
-        ("a negative zero as a bound", True, attribute(lower=-0.0)),
-        ("bounds that are too close to halve", False, attribute(lower=0.0, upper=5e-324)),
-        ("bounds that are just not", True, attribute(lower=0.0, upper=1e-323)),
-        ("bounds without a finite distance", False, attribute(lower=-1e308, upper=1e308)),
-        ("a name of another script", False, attribute(name="µ")),
-        ("a table of negative zeros", True, {"table": {**table, "knots": [-1.0, 0.0, 1.0]}}),
+        ("text like a key in the text", True, {"text": '"version": 1.0, "id":'}),
+        ("a title that begins with a colon", True, {"title": ": 1.5e3", "text": " :"}),
+        ("a unit that ends with a backslash", True, question(unit="\\")),
+        ("a negative zero as a bound", True, question(lower=-0.0)),
+        ("bounds that are too close to halve", False, question(lower=0.0, upper=5e-324)),
+        ("bounds that are just not", True, question(lower=0.0, upper=1e-323)),
+        ("bounds without a finite distance", False, question(lower=-1e308, upper=1e308)),
+        ("a name of another script", False, question(name="µ")),
+        ("a table of negative zeros", True, {"tables": [{**table, "knots": [-1.0, 0.0, 1.0]}]}),
     ]
     return [(why, accepted, signed({**base, **change})) for why, accepted, change in changes]
 
@@ -81,7 +57,7 @@ _EDITS: list[tuple[str, bool, str, str]] = [
     ("a version as truth", False, '"version": 1,\n "id"', '"version": true,\n "id"'),
     ("a version with an escaped key", True, '"version": 1,\n "id"', '"v\\u0065rsion": 1,\n "id"'),
     ("both of it", False, '"version": 1,\n "id"', '"v\\u0065rsion": 1.0,\n "id"'),
-    ("a table's version with a point", False, '"version": 1,\n  "eps', '"version": 1.0,\n  "eps'),
+    ("a table's version with a point", False, '"version": 1,\n   "eps', '"version": 1.0,\n   "eps'),
     ("a scale with a point", False, '"scale": 4294967296', '"scale": 4294967296.0'),
     ("a scale with an exponent", False, '"scale": 4294967296', '"scale": 4294967296E0'),
     ("a weight with a point", False, "2474403178, 910282059", "2474403178.0, 910282059"),
@@ -102,21 +78,21 @@ _EDITS: list[tuple[str, bool, str, str]] = [
     ("a key twice, the same", False, '"id": "commute"', '"id": "commute", "id": "commute"'),
     ("a key twice, first another", False, '"id": "commute"', '"id": "x", "id": "commute"'),
     ("a key twice, once escaped", False, '"id": "commute"', '"\\u0069d": "x", "id": "commute"'),
-    ("a key of an attribute twice", False, '"unit": ', '"unit": "", "unit": '),
+    ("a key of a question twice", False, '"unit": ', '"unit": "", "unit": '),
     ("a key of the table twice", False, '"epsilon": 1.0', '"epsilon": 9, "epsilon": 1.0'),
-    ("a whole table twice", False, '"table": {', '"table": {"version": 1}, "table": {'),
+    ("all tables twice", False, '"tables": [\n', '"tables": [], "tables": [\n'),
     ("an extra key", False, '"id": "commute"', '"id": "commute", "extra": 1'),
     ("an extra key with an object", False, '"id": "commute"', '"id": "commute", "x": {"y": 1}'),
     ("a prototype", False, '"id": "commute"', '"id": "commute", "__proto__": {"id": "x"}'),
     ("a constructor", False, '"id": "commute"', '"id": "commute", "constructor": 1'),
-    ("an extra key of an attribute", False, '"unit": ', '"extra": "", "unit": '),
+    ("an extra key of a question", False, '"unit": ', '"extra": "", "unit": '),
     ("an extra key of the table", False, '"epsilon": 1.0', '"extra": [], "epsilon": 1.0'),
-    ("no goal", False, '"goal": "mean",', ""),
-    ("an extra key for a missing one", False, '"goal": "mean",', '"aim": "mean",'),
-    ("two keys in one", False, '"goal": "mean",\n "public"', '"goal,public"'),
-    ("an attribute that is nothing", False, "{\"name\"", "null, {\"name\""),
-    ("an attribute that is a list", False, "{\"name\"", "[], {\"name\""),
-    ("an attribute that is text", False, "{\"name\"", "\"name\", {\"name\""),
+    ("no way to ask", False, '"ask": "one",', ""),
+    ("an extra key for a missing one", False, '"ask": "one",', '"aim": "one",'),
+    ("two keys in one", False, '"ask": "one",\n "questions"', '"ask,questions"'),
+    ("a question that is nothing", False, "{\"kind\"", "null, {\"kind\""),
+    ("a question that is a list", False, "{\"kind\"", "[], {\"kind\""),
+    ("a question that is text", False, "{\"kind\"", "\"kind\", {\"kind\""),
     ("a title with escapes", True, '"title": "Commute"', '"title": "\\u0043ommute"'),
     ("a title with half a character", False, '"title": "Commute"', '"title": "\\ud83d"'),
     ("a title with a bad escape", False, '"title": "Commute"', '"title": "\\C"'),

@@ -13,9 +13,17 @@ from typing import Any
 import pytest
 
 import noutput
-from noutput.campaign import Client, Ledger, Policy, draw_report
-from noutput.errors import InvalidArgumentError, PolicyError, PrivacyError
-from tests.campaign.examples import CLOSES, NOW, OPENS, commute_campaign, salary_campaign
+from noutput.campaign import Campaign, Client, Ledger, Policy, draw_report
+from noutput.errors import DocumentError, InvalidArgumentError, PolicyError, PrivacyError
+from tests.campaign.examples import (
+    CLOSES,
+    NOW,
+    OPENS,
+    commute_campaign,
+    late_campaign,
+    salary_campaign,
+)
+from tests.campaign.vectors import vectors
 
 WIDE = Policy(epsilon=8.0, total=8.5)
 SALARY = {"salary": 2000.0, "age": 30.0, "change_2": 0.0}
@@ -137,10 +145,9 @@ def kept(error: BaseException) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", "\n".join(lines))
 
 
-def closed_ledger() -> Ledger:
-    ledger = Ledger(None)
-    ledger.close()
-    return ledger
+def client_of_closed_ledger() -> Client:
+    with Ledger(None) as ledger:
+        return Client(commute_campaign(), ledger, clock=lambda: NOW)
 
 
 LATE = CLOSES.timestamp()
@@ -157,9 +164,7 @@ FAILURES: dict[str, Callable[[], Any]] = {
     "no budget": lambda: Client(
         commute_campaign(), Ledger(None), Policy(total=0.5), clock=lambda: NOW
     ).report(42.42),
-    "closed ledger": lambda: Client(commute_campaign(), closed_ledger(), clock=lambda: NOW).report(
-        42.42
-    ),
+    "closed ledger": lambda: client_of_closed_ledger().report(42.42),
     "a broken clock": lambda: Client(commute_campaign(), Ledger(None), clock=lambda: 1e30).report(
         42.42
     ),
@@ -207,3 +212,44 @@ def test_every_question_is_drawn_alike() -> None:
 def test_a_policy_is_valid_from_birth(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="must be a positive finite number"):
         Policy(**change)
+
+
+# One id, several documents
+
+ROOTS = vectors("roots")
+
+
+@pytest.mark.parametrize("story", ROOTS["stories"], ids=range(len(ROOTS["stories"])))
+def test_a_ledger_answers_one_root_per_id_unless_another_is_allowed(
+    story: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    for step in story:
+        document = ROOTS["campaigns"][step["campaign"]]
+        campaign = Campaign.from_json(document["text"])
+        policy = Policy(8.0, 99.0, new_roots=step["new_roots"])
+        with Ledger(tmp_path / "ledger") as ledger:
+            if step["answered"]:
+                client = Client(campaign, ledger, policy, clock=lambda: NOW)
+                assert len(client.reports(document["values"])) == 1
+                continue
+            spent = ledger.spent(0.0)
+            message = "root of the campaign 'adaptive' must be [0-9a-f]{64}, by which the ledger"
+            with pytest.raises(DocumentError, match=message):
+                Client(campaign, ledger, policy)
+            with pytest.raises(DocumentError, match=message):  # also where two begin at once
+                ledger.remember(campaign.root, 1.0, policy, NOW, list, campaign.id)
+            assert ledger.spent(0.0) == spent
+
+
+def test_several_documents_with_one_id_get_one_answer_of_a_device() -> None:
+    """As a collector would try that wants to recognize the device."""
+    answered = []
+    with Ledger(None) as ledger:
+        for title in ("Late", "Late.", "late", "Late\u00a0", "Late "):
+            campaign = replace(late_campaign(), title=title)
+            try:
+                client = Client(campaign, ledger, clock=lambda: NOW)
+                answered.append(client.report("yes").campaign)
+            except DocumentError:
+                continue
+    assert answered == [late_campaign().fingerprint]

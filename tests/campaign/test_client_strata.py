@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from scipy.stats import chisquare
 
-from noutput.campaign import Client, Ledger, Policy, Schedule, draw_report, draw_reports
+from noutput.campaign import Client, Ledger, Policy, Receipt, Schedule, draw_report, draw_reports
 from noutput.campaign.schedule import rounds_of
 from noutput.errors import InvalidArgumentError, NotDueError, PolicyError, PrivacyError
 from tests.campaign.examples import (
@@ -26,6 +27,7 @@ from tests.campaign.examples import (
     late_campaign,
     panel_campaign,
 )
+from tests.campaign.server import COUNTED, serving
 from tests.tables import window_table
 
 DAY = 86_400
@@ -40,7 +42,7 @@ class Device:
 
     def __init__(self, campaign: Any = PANEL, policy: Policy = WIDE, path: Any = None) -> None:
         self.now = START
-        self.ledger = Ledger(path)
+        self.ledger, self.policy = Ledger(path), policy
         self.client = Client(campaign, self.ledger, policy, clock=lambda: self.now)
 
     def live(self, first: int, stop: int, value: str = "yes") -> list[int]:
@@ -254,6 +256,21 @@ def test_without_a_schedule_the_total_is_that_of_the_answer() -> None:
     assert late_campaign().total_within(days=1) == 1.0
 
 
+def test_no_answer_is_due_that_the_budget_refuses() -> None:
+    device = Device(late_campaign(), Policy(epsilon=1.0, total=1.5))
+    other = panel_campaign(**LATE, schedule=Schedule("day", 1))
+    rounds = Client(other, device.ledger, device.policy, clock=lambda: device.now)
+    assert device.client.due() is rounds.due() is True
+    device.client.report("yes")
+    assert rounds.due() is False
+    with pytest.raises(PolicyError, match="1 of it is spent"):
+        rounds.check_total()
+    with pytest.raises(PolicyError):
+        rounds.report("yes")
+    device.now += 31 * DAY
+    assert Client(other, Ledger(None), device.policy, clock=lambda: START).due() is True
+
+
 # Labels
 
 
@@ -266,12 +283,25 @@ def test_only_labels_that_the_policy_allows_leave(tmp_path: Path) -> None:
         campaign = panel_campaign(**LATE, schedule=None)
         device = Device(campaign, Policy(segments=allowed), path)
         assert device.client.shown_labels(labels) == dict(told)
-        report = device.client.report("yes", labels=labels)
+        with warnings.catch_warnings(action="ignore"):
+            report = device.client.report("yes", labels=labels)
         assert report.labels == told
         device.ledger.close()
         assert (b"web" in path.read_bytes()) is (len(told) > 0)
         with Ledger(path) as ledger:
             assert ledger.pending() == [report]
+
+
+def test_labels_that_are_left_out_are_named() -> None:
+    labels = {"version": "4.1", "platform": "web"}
+    device = Device(panel_campaign(**LATE, schedule=None), Policy(segments={"platform"}))
+    with serving(COUNTED) as (url, _):
+        with pytest.warns(UserWarning, match=r"the policy does not name them: version$"):
+            receipt = device.client.submit(url, "yes", labels=iter(labels.items()))
+        assert receipt == Receipt(accepted=1, repeated=0, left_out=("version",))
+        wider = Client(device.client.campaign, device.ledger, Policy(segments=frozenset(labels)))
+        assert wider.submit(url, "yes", labels=labels).left_out == ("version",)  # as it was made
+        assert wider.submit(url, "yes").left_out == ()
 
 
 def test_labels_are_checked_before_they_are_dropped() -> None:

@@ -18,7 +18,7 @@ from tests.campaign.server import COUNTED, Answer, problem, serving
 from tests.campaign.vectors import vectors
 
 CAMPAIGN = commute_campaign()
-REPORT = Report(CAMPAIGN.fingerprint, "commute", 1, version=1)
+REPORT = Report(CAMPAIGN.fingerprint, "commute", 1)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_campaign_is_fetched_and_certified(route: Route) -> None:
 
 def test_a_lying_server_is_refused(route: Route) -> None:
     document = json.loads(CAMPAIGN.to_json())
-    document["table"] = vectors("tables")["lying"][0]["bad"]
+    document["tables"] = [vectors("tables")["lying"][0]["bad"]]
     lie = json.dumps(document).encode()
     with serving(Answer(body=lie)) as (url, _), pytest.raises(PrivacyError):
         fetch_campaign(url, route)
@@ -70,7 +70,7 @@ def test_a_report_counted_before_is_a_success(route: Route) -> None:
 
 
 def test_a_batch_is_packed(route: Route) -> None:
-    reports = [Report(CAMPAIGN.fingerprint, "commute", i % 3, version=1) for i in range(10)]
+    reports = [Report(CAMPAIGN.fingerprint, "commute", i % 3) for i in range(10)]
     with serving(Answer(body=b'{"accepted":7,"repeated":3}')) as (url, seen):
         assert send_batch(url, CAMPAIGN, iter(reports), route) == Receipt(7, 3)
     assert seen[0].headers["Content-Type"] == PACKED_TYPE

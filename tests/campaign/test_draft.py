@@ -91,7 +91,7 @@ def test_designs_have_what_a_table_depends_on() -> None:
     number, five = example_table((1.0, 3, 3, 0.4)), answer_table(1.0, 5)
     small, large = example_table((0.5, 3, 3, 0.4)), answer_table(2.0, 5)
     campaign = draft.campaign([number, number, small, five, five, large, five])
-    assert (campaign.version, campaign.ask, campaign.epsilon) == (2, "all", 7.5)
+    assert (campaign.ask, campaign.epsilon) == ("all", 7.5)
 
 
 def test_a_table_of_the_draft_is_for_numbers() -> None:
@@ -151,7 +151,7 @@ def test_errors_name_the_key_and_the_rule(text: str, message: str) -> None:
         read(text)
 
 
-def test_both_forms_at_once_are_refused() -> None:
+def test_attributes_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="key attributes must be"):
         read("name = 'a'\nkind = 'yes/no'\n[[attributes]]\nname = 'b'\nlower = 0\nupper = 1")
 

@@ -14,7 +14,7 @@ import pytest
 
 from noutput.campaign import Client, Ledger, Policy, Report
 from noutput.errors import InvalidArgumentError, PolicyError
-from tests.campaign.examples import NOW, commute_campaign
+from tests.campaign.examples import NOW, commute_campaign, survey_campaign
 
 PRINT = "0" * 64
 POLICY = Policy(epsilon=1.0, total=2.0, days=30)
@@ -102,7 +102,7 @@ def test_pending_reports_are_those_not_sent(path: Path) -> None:
         assert remember(ledger, 2) == first
 
 
-@pytest.mark.parametrize("kind", ["noise", "foreign", "newer", "folder"])
+@pytest.mark.parametrize("kind", ["noise", "foreign", "2", "5", "folder"])
 def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "file"
     if kind == "noise":
@@ -110,14 +110,15 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path, kind: str) 
     elif kind == "folder":
         path.mkdir()
     else:
-        if kind == "newer":
+        if kind != "foreign":
             Ledger(path).close()
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE other (x)")
-            connection.execute("PRAGMA user_version=6")
+            connection.execute(f"PRAGMA user_version={kind if kind != 'foreign' else 1}")
         connection.close()
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(InvalidArgumentError, match="ledger must"):
+    rule = f"ledger must have version 1; found {kind}" if kind.isdigit() else "ledger must be a"
+    with pytest.raises(InvalidArgumentError, match=rule):
         Ledger(path)
     assert (path.read_bytes() if path.is_file() else b"") == before
 
@@ -258,9 +259,65 @@ def test_the_file_holds_no_value(path: Path) -> None:
         }
     connection.close()
     assert columns == {
-        "answers": ["campaign", "version", "epsilon", "answered"],
+        "answers": ["campaign", "name", "epsilon", "answered"],
         "enrollments": ["campaign", "secret", "token"],
         "panels": ["campaign", "secret", "joined"],
         "reports": ["campaign", "place", "question", "output", "id", "sent", "token", "drawn",
                     "labels", "round"],
     }  # fmt: skip
+
+
+ANSWER_ALL = """
+import json, sys, threading
+from dataclasses import replace
+from noutput.campaign import Campaign, Client, Ledger, Policy
+
+campaign = Campaign.from_json(open(sys.argv[1], encoding="utf-8").read())
+values = json.loads(sys.argv[4])
+now = float(sys.argv[3])
+ledger = Ledger(sys.argv[2])
+lock = threading.Lock()
+
+def work(start):
+    for number in range(start, 400, 2):
+        mine = replace(campaign, id=f"c-{number}")
+        client = Client(mine, ledger, Policy(8.0, 1e6), clock=lambda: now)
+        found = " ".join(report.id for report in client.reports(values))
+        with lock:
+            print(mine.fingerprint, found, flush=True)
+
+threads = [threading.Thread(target=work, args=(start,)) for start in (0, 1)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+VALUES = '{"commute": 9, "stars": 1, "age": "60+", "means": "car", "late": "no", "kilometers": 1}'
+
+
+@pytest.mark.slow
+def test_all_reports_of_a_campaign_survive_sigkill_or_none(tmp_path: Path) -> None:
+    """Two processes of two threads answer the same campaigns, and are killed meanwhile."""
+    document, path = tmp_path / "campaign.json", tmp_path / "ledger.sqlite"
+    document.write_text(survey_campaign(ask="all").to_json(), encoding="utf-8")
+    command = [sys.executable, "-c", ANSWER_ALL, str(document), str(path), str(NOW), VALUES]
+    said: dict[str, str] = {}
+    for lines in (1, 7):
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        heard = []
+        for process in processes:
+            assert process.stdout
+            heard += [process.stdout.readline() for _ in range(lines)]
+        for process in processes:
+            process.kill()
+            rest, _ = process.communicate()
+            heard += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        for line in heard:
+            campaign, _, ids = line.strip().partition(" ")
+            assert said.setdefault(campaign, ids) == ids
+    with Ledger(path) as ledger:
+        stored: dict[str, list[str]] = {}
+        for report in ledger.pending():
+            stored.setdefault(report.campaign, []).append(report.id)
+        assert ledger.spent(0.0) == 6.5 * len(stored)
+    assert said
+    assert {len(ids) for ids in stored.values()} == {6}
+    assert {campaign: " ".join(ids) for campaign, ids in stored.items()}.items() >= said.items()

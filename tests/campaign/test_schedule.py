@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise, product
 from typing import Any
@@ -13,7 +12,7 @@ from scipy.stats import chisquare
 from noutput.campaign import Admission, NextWave, Schedule
 from noutput.campaign.schedule import EVERY, next_closing, rounds_of
 from noutput.errors import InvalidArgumentError
-from tests.campaign.examples import CLOSES, OPENS, WEEKS, commute_campaign, panel_campaign
+from tests.campaign.examples import CLOSES, OPENS, WEEKS, panel_campaign
 from tests.campaign.vectors import vectors
 
 ROOT = "5a" * 32
@@ -160,8 +159,6 @@ def test_what_has_no_schedule_has_no_rounds() -> None:
         campaign.round(0)
     with pytest.raises(InvalidArgumentError, match="campaign must have a schedule"):
         campaign.round_at(WEEKS)
-    with pytest.raises(InvalidArgumentError, match="schedule must be absent, in version 1"):
-        replace(commute_campaign(), schedule=Schedule("day", 7), closes=WEEKS)
 
 
 @given(st.integers(1, 366), st.integers(1, 10**8))

@@ -105,14 +105,14 @@ def test_a_client_asks_for_the_token_before_it_draws() -> None:
         report = client.report("yes", new_token())
         assert client.report("no", new_token()) == report
         assert ledger.pending() == [report]
-        open_client = Client(late_campaign(), ledger, clock=lambda: NOW)
+        open_client = Client(late_campaign("open"), ledger, clock=lambda: NOW)
         with pytest.raises(InvalidArgumentError, match="token must be absent"):
             open_client.report("yes", new_token())
 
 
 def test_reports_have_tokens_of_the_right_form() -> None:
     with pytest.raises(InvalidArgumentError, match="token must be 24 or 472 characters") as caught:
-        Report("0" * 64, "late", 1, "0" * 32, 2, "secret words")
+        Report("0" * 64, "late", 1, "0" * 32, "secret words")
     assert "secret" not in str(caught.value)
     report = draw_report(KINDS["token"], "yes", new_token())
     with pytest.raises(WireError, match="hash of the token"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +21,8 @@ from noutput.campaign import (
     NextWave,
     Number,
     Policy,
-    Report,
     YesNo,
 )
-from noutput.campaign import ledger as ledger_module
 from noutput.campaign.admission import Admission
 from noutput.campaign.draft import CampaignDraft
 from noutput.campaign.tokens import issued_digest, new_token, token_challenge
@@ -37,7 +34,6 @@ from tests.campaign.examples import (
     anonymous_admission,
     answer_table,
     chained_campaigns,
-    commute_campaign,
     example_table,
     late_campaign,
     next_wave,
@@ -82,7 +78,7 @@ def test_a_campaign_that_is_not_adaptive_says_nothing_about_waves() -> None:
         assert set(wave) == {"tables", "objectives"}
         assert campaign.root == campaign.fingerprint
         assert campaign.asked == campaign.questions
-    for case in vectors("campaigns2")["good"]:
+    for case in vectors("campaigns")["good"]:
         assert Campaign.from_json(case["text"]).fingerprint == case["fingerprint"]
 
 
@@ -151,11 +147,6 @@ ALONE: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_first_wave_has_no_past(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         replace(FIRST, **change)
-
-
-def test_version_1_has_no_waves() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"next_wave must be absent, in version 1"):
-        replace(commute_campaign(), next_wave=NextWave(1, 1))
 
 
 @pytest.mark.parametrize("change", [{"reports": 0}, {"expected": 1.5}, {"rule": "range 2"},
@@ -336,34 +327,6 @@ def test_a_token_is_one_report_over_all_waves() -> None:
     anonymous = replace(FIRST, admission=anonymous_admission())
     assert token_challenge(anonymous) == token_challenge(next_wave(anonymous))
     assert bytes.fromhex(anonymous.fingerprint) in token_challenge(next_wave(anonymous))
-
-
-def test_a_ledger_of_the_released_version_knows_chains(tmp_path: Path) -> None:
-    """A file of version 3, as it was released, with a report that is not sent yet."""
-    path = tmp_path / "ledger"
-    with sqlite3.connect(path) as connection:
-        for step in (*ledger_module._SCHEMA, *ledger_module._TOKENS):
-            connection.execute(step)
-        connection.execute(f"PRAGMA application_id={ledger_module._APPLICATION}")
-        connection.execute("PRAGMA user_version=3")
-        connection.execute("INSERT INTO answers VALUES (?, 2, 1.0, ?)", (FIRST.fingerprint, NOW))
-        row = (FIRST.fingerprint, 0, "late", 1, "a" * 32, None, "")
-        connection.execute("INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    connection.close()
-    before = path.read_bytes()
-    report = Report(FIRST.fingerprint, "late", 1, "a" * 32)
-    steps = ledger_module._STEPS[3]
-    for count in range(1, len(steps) + 1):  # a step that fails leaves the file as it was
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(ledger_module._STEPS, 3, (*steps[:count], "SELECT no_such_function()"))
-            with pytest.raises(InvalidArgumentError, match="ledger that can be read"):
-                Ledger(path)
-        assert path.read_bytes() == before
-    with Ledger(path) as ledger:
-        assert ledger.pending() == [report]
-        assert client_of(SECOND, ledger).report(VALUES) == report
-        ledger.mark_sent(report, NOW)
-        assert ledger.pending() == []
 
 
 def test_the_loss_is_that_of_one_report_in_every_wave() -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from noutput.campaign import Campaign, connection, draw_reports
+from noutput.campaign import Campaign, connection, draw_reports, send_batch
 from noutput.cli import administered, main, noutput
 from noutput.collector.administration.remote import RemoteAdministration
 from noutput.collector.http.limits import Limits
@@ -24,6 +25,7 @@ from noutput.collector.store.interface import COMMAND_LINE
 from noutput.errors import DeliveryError, InvalidArgumentError, NoutputError
 from tests.campaign.tokens import token_campaign
 from tests.collector.conftest import make_campaign
+from tests.collector.labeled import labeled_campaign, reports
 
 CAMPAIGNS = (make_campaign("commute", public=True), token_campaign())
 NO_TOKEN = {"NOUTPUT_TOKEN": None, "NOUTPUT_DATABASE": None}
@@ -116,11 +118,33 @@ def test_closing_and_deleting_ask_first(place: Place, monkeypatch: pytest.Monkey
         assert agreed.exit_code == 0
         assert agreed.stdout.startswith("commute was closed at 20")
     closed = place.json("campaign", "close", "commute", "--yes")
-    assert closed["state"] == "closed"
+    assert (closed["state"], closed["hidden"]) == ("closed", 0)
     assert "was deleted" in place.run("campaign", "delete", "commute", "--yes")
     assert place.json("campaign", "delete", "late", "--yes")["deleted"]["id"] == "late"
     assert place.json("campaign", "list") == {"campaigns": []}
     assert place.run("campaign", "list").splitlines()[1:] == []
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_closing_says_how_many_reports_are_too_few_to_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, remote: bool
+) -> None:
+    campaign = labeled_campaign({"platform": ("ios", "android")}, 500)
+    (tmp_path / "labeled.json").write_text(campaign.to_json())
+    database = str(tmp_path / "reports.db")
+    options = Options(database, port=0, campaigns=(tmp_path / "labeled.json",))
+    with running(options) as collector:
+        drawn = reports(campaign, 480, np.random.default_rng(1), {"platform": "ios"})
+        send_batch(f"{collector.url}/campaigns/commute", campaign, drawn)
+        where = ["--collector", collector.url] if remote else ["--database", database]
+        place = Place(where, {"NOUTPUT_TOKEN": collector.admin_token}, "")
+        hidden = "480 reports, 0 published. They are too few to show, and will never be published."
+        with monkeypatch.context() as patch:
+            patch.setattr(administered, "_has_terminal", lambda: True)
+            declined = place.call("campaign", "close", "commute", text="n\n")
+        assert f"Close commute for good? It has {hidden}" in declined.stderr
+        assert place.run("campaign", "close", "commute", "--yes").strip().endswith(hidden)
+        assert place.json("campaign", "close", "commute", "--yes")["hidden"] == 480
 
 
 def test_tokens_are_made_listed_and_revoked(place: Place) -> None:
@@ -348,9 +372,9 @@ def test_copies_and_checks_are_in_the_log(tmp_path: Path, monkeypatch: pytest.Mo
     place.run("campaign", "export", "commute")
     place.run("campaign", "backup", "copy.db")
     place.run("campaign", "delete", "commute", "--yes")
-    place.run("campaign", "import", "commute.noutput")
+    place.run("restore", "commute.noutput")
     names = [each["name"] for each in place.json("log")["entries"]]
-    assert names == ["campaign.import", "campaign.delete", "database.backup", "campaign.export"]
+    assert names == ["campaign.restore", "campaign.delete", "database.backup", "campaign.export"]
 
 
 def test_a_log_with_a_gap_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

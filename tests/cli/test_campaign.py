@@ -15,19 +15,19 @@ from noutput.errors import InvalidArgumentError
 RECIPE = """
 id = "commute-2026"
 title = "Commute"
-question = "How many minutes was your way to work?"
+text = "How many minutes was your way to work?"
 epsilon = 1.0
 opens = 2026-03-01T00:00:00Z
 closes = 2026-04-01T00:00:00+02:00
 public = true
 
-[[attributes]]
+[[questions]]
 name = "commute"
 unit = "minutes"
 lower = 0
 upper = 180
 
-[[attributes]]
+[[questions]]
 name = "changes"
 lower = 0
 upper = 9.5
@@ -51,7 +51,6 @@ def test_a_recipe_becomes_a_certified_campaign(tmp_path: Path) -> None:
     assert campaign.id == "commute-2026"
     assert campaign.epsilon == 1.0
     assert campaign.public
-    assert campaign.version == 1
     assert campaign.objectives == ("mean", "mean")
     assert campaign.tables[0].n_outputs == 3
     assert [each.name for each in campaign.questions] == ["commute", "changes"]
@@ -126,14 +125,14 @@ def test_a_campaign_is_balanced_unless_it_says_otherwise(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("goal", "table", "objective"),
     [
-        ('goal = "mean"', "", "worst"),
+        ('objective = "mean"', "", "worst"),
         ("", 'objective = "average"', "average"),
         ("", 'objective = "distribution"', "distribution"),
-        ('goal = "balanced"', 'objective = "balanced"', "balanced"),
+        ('objective = "balanced"', 'objective = "balanced"', "balanced"),
     ],
 )
 def test_goal_and_objective_follow_each_other(goal: str, table: str, objective: str) -> None:
-    text = RECIPE.partition("[table]")[0].replace("public = true", goal) + f"[table]\n{table}"
+    text = RECIPE.partition("[table]")[0].replace("lower", f"{goal}\nlower") + f"[table]\n{table}"
     draft = CampaignDraft.from_toml(text)
     assert draft.designs == ({"epsilon": 1.0, "objective": objective},) * 2
     expected = {"worst": "mean", "average": "mean"}.get(objective, objective)
@@ -141,13 +140,13 @@ def test_goal_and_objective_follow_each_other(goal: str, table: str, objective: 
 
 
 def test_a_table_for_another_goal_is_refused() -> None:
-    text = RECIPE.partition("[table]")[0].replace("public = true", 'goal = "mean"')
+    text = RECIPE.partition("[table]")[0].replace("lower", 'objective = "mean"\nlower')
     with pytest.raises(InvalidArgumentError, match=r"table\.objective must serve the goal 'mean'"):
         CampaignDraft.from_toml(text + '[table]\nobjective = "distribution"')
 
 
 def test_a_campaign_can_ask_for_the_distribution(tmp_path: Path) -> None:
-    text = RECIPE.replace("public = true", 'goal = "distribution"')
+    text = RECIPE.replace("lower", 'objective = "distribution"\nlower')
     text = text.replace("outputs = 3", "outputs = 32").replace('method = "analytical"', "")
     done = create(tmp_path, text)
     assert done.exit_code == 0, done.output
@@ -223,7 +222,9 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ("title =", "titel =", "key titel must be 'title'"),
         ("public = true", "public = 1", "public must be true or false; found 1"),
         ("public = true", "zzz = 1", "key zzz must be one of"),
-        ("public = true", "goal = 'all'", "goal must be one of 'balanced', 'mean'"),
+        ("upper = 9.5", "upper = 9.5\nobjective = 'all'",
+         "questions[1].objective must be one of 'balanced', 'mean'"),
+        ("public = true", "goal = 'mean'", "key goal must be"),
         ('id = "commute-2026"', 'id = "A B"', "id must be a letter a-z or a digit"),
         ("opens = 2026-03-01T00:00:00Z", "opens = 2026-03-01", "opens must be an instant"),
         ("00:00:00Z", "00:00:00", "opens must be an instant with a time zone"),
@@ -234,16 +235,16 @@ def test_another_campaign_is_not_replaced(tmp_path: Path) -> None:
         ),
         ("00:00:00Z", "00:00:00.5Z", "opens must be a whole second"),
         ("2026-04-01", "2026-02-01", "closes must be later than opens (2026-03-01T00:00:00Z)"),
-        ("upper = 180", "upper = 0", "attributes[0].upper must be larger than lower (0.0)"),
-        ("upper = 180", "", "attributes[0].upper must be given"),
-        ("upper = 180", "uper = 180", "key attributes[0].uper must be 'upper'"),
-        ("upper = 9.5", "upper = nan", "attributes[1].upper must be a finite number; found nan"),
+        ("upper = 180", "upper = 0", "questions[0].upper must be larger than lower (0.0)"),
+        ("upper = 180", "", "questions[0].upper must be given"),
+        ("upper = 180", "uper = 180", "key questions[0].uper must be 'upper'"),
+        ("upper = 9.5", "upper = nan", "questions[1].upper must be a finite number; found nan"),
         ('name = "changes"', 'name = "commute"', "questions must have different names"),
-        ("[[attributes]]\nname = \"commute\"", "[other]\nname = 'commute'", "key other must be"),
+        ("[[questions]]\nname = \"commute\"", "[other]\nname = 'commute'", "key other must be"),
         ("outputs = 3", "outputs = 1", "table.outputs must be a whole number from 2 to 256"),
         ("outputs = 3", "size = 3", "key table.size must be one of"),
         ('"analytical"', '"magic"', "method must be one of"),
-        ("public = true", "goal = 'balanced'", "method must be left at its default"),
+        ("upper = 9.5", "upper = 9.5\nobjective = 'balanced'", "method must be left at its"),
         ("outputs = 3", "objective = 'distribution'", "method must be left at its default"),
         ("[table]", "[table", "file must be TOML"),
     ],

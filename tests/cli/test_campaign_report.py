@@ -95,7 +95,7 @@ def test_questions_of_all_kinds_are_answered(tmp_path: Path, ask: str, count: in
     assert done.exit_code == 0, done.output
     sent = [json.loads(request.body) for request in seen[1:]]  # each in a request of its own
     assert len({each["id"] for each in sent}) == count
-    assert {each["version"] for each in sent} == {2}
+    assert {each["version"] for each in sent} == {1}
     for each in sent:
         assert f"output {each['output']} of 0.." in done.output
         assert f"about {each['question']}" in done.output
@@ -280,3 +280,26 @@ def test_the_base_address_is_named(tmp_path: Path) -> None:
         done = report(url.removesuffix("/campaigns/commute"), tmp_path, said="42")
     assert isinstance(done.exception, DocumentError)
     assert f"be the address of a campaign, such as {url}" in str(done.exception)
+
+
+def test_another_root_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+    remade = replace(CAMPAIGN, title="Commute.")
+    answer = Answer(body=remade.to_json().encode())
+    with serving(DOCUMENT, COUNTED, answer, answer, answer, COUNTED) as (url, seen):
+        first = report(url, tmp_path, "--value", "42", "--root", CAMPAIGN.root)
+        pinned = report(url, tmp_path, "--value", "42", "--root", CAMPAIGN.root, "--new-root")
+        refused = report(url, tmp_path, said="42\n")
+        allowed = report(url, tmp_path, "--value", "42", "--new-root")
+    assert first.exit_code == allowed.exit_code == 0, allowed.output
+    assert f"root must be {CAMPAIGN.root}" in str(pinned.exception)
+    assert "root of the campaign 'commute' must be" in str(refused.exception)
+    assert refused.stdout == ""  # nobody is asked
+    sent = [json.loads(request.body)["campaign"] for request in seen if request.method == "POST"]
+    assert sent == [CAMPAIGN.fingerprint, remade.fingerprint]
+
+
+def test_nobody_is_asked_where_the_budget_is_spent(tmp_path: Path) -> None:
+    with serving(DOCUMENT) as (url, _):
+        poor = report(url, tmp_path, "--total", "0.9", said="42\n")
+    assert isinstance(poor.exception, PolicyError)
+    assert poor.stdout == ""

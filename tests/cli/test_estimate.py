@@ -177,10 +177,23 @@ def test_forged_reports_are_called_likely(tmp_path: Path, five_outputs: TableMec
     target = tmp_path / "reports.csv"
     frames.privatize_files(source, target, "x", mechanism=five_outputs, bounds=(-1, 1))
     forged = mark_reports(
-        np.repeat(np.array([4, 0, 2], np.uint8), [2_000, 1_000, 3_000]), "x", five_outputs
+        np.repeat(np.array([4, 0, 2, 1, 3], np.uint8), [2_000, 1_000, 3_000, 60, 60]),
+        "x",
+        five_outputs,
     )
     target.write_text(f'"{name}"\n' + "".join(f"{report}\n" for report in forged))
-    assert "LIKELY" in run(target).output
+    shown = run(target).output
+    assert "LIKELY" in shown
+    assert shown.splitlines()[2].startswith("WARNING: Some reports are probably forged.")
+    assert "intervals." not in shown
+    assert "(" not in shown.split("Mean ")[1].split("Forged")[0]
+    (column,) = json.loads(run(target, "--json").output)["columns"].values()
+    assert column["warning"].startswith("Some reports are probably forged.")
+    assert column["mean"]["interval"] is column["histogram"]["upper"] is None
+    run(target, "--plot", str(tmp_path / "forged.png"))
+    raw = mark_reports(np.repeat(np.array([4, 0], np.uint8), 3_000), "x", five_outputs)
+    target.write_text(f'"{name}"\n' + "".join(f"{report}\n" for report in raw))
+    assert "raw answers" in str(run(target).exception)
 
 
 def test_a_fit_that_did_not_converge_is_named(

@@ -66,6 +66,15 @@ def test_no_label_leaves_unless_named(tmp_path: Path) -> None:
     assert "  label " not in done.output
 
 
+def test_a_round_that_the_budget_refuses_is_named_as_such(tmp_path: Path) -> None:
+    document = Answer(body=panel(1, before=0).to_json().encode())
+    with serving(document) as (url, seen):
+        refused = report(url, tmp_path, "--total", "0.5")
+    assert "the policy allows a total epsilon of 0.5" in str(refused.exception)
+    assert "nothing to answer" not in refused.output
+    assert len(seen) == 1
+
+
 def test_between_its_rounds_a_device_sends_nothing(tmp_path: Path) -> None:
     campaign = panel(366, before=365)
     document = Answer(body=campaign.to_json().encode())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -96,38 +99,39 @@ def has_ipv6() -> bool:
         return False
 
 
-def configure(folder: Path, port: int, collectors: Sequence[int]) -> None:
-    """Write the documented files, with ports and paths of this test."""
+def configure(folder: Path, port: int, files: Mapping[str, Mapping[str, str]]) -> None:
+    """Write documented files, with ports and paths of this test.
+
+    `files` has, for every file, what stands in it (a pattern) and what takes its place.
+    """
     certificate, key = self_signed(folder)
     (folder / "conf.d").mkdir()
-    site = (FOLDER / "noutput.conf").read_text(encoding="utf-8")
-    site = put(site, r"listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
-    ipv6 = f"listen [::1]:{port} ssl;" if has_ipv6() else ""
-    site = put(site, r"listen \[::\]:443 ssl;", ipv6)
-    site = put(site, r"/etc/ssl/noutput/collect\.example\.pem", str(certificate))
-    site = put(site, r"/etc/ssl/noutput/collect\.example\.key", str(key))
-    site = put(site, r"/var/log/nginx/error\.log", str(folder / "error.log"))
-    (folder / "conf.d" / "noutput.conf").write_text(site, encoding="utf-8")
-    upstream = (FOLDER / "upstream.conf").read_text(encoding="utf-8")
-    for documented, found in zip((8001, 8002), collectors, strict=True):
-        upstream = put(
-            upstream, rf"server 127\.0\.0\.1:{documented};", f"server 127.0.0.1:{found};"
-        )
-    (folder / "conf.d" / "upstream.conf").write_text(upstream, encoding="utf-8")
+    for name, replaced in files.items():
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        if "ssl_certificate" in text:
+            text = put(text, r"listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
+            ipv6 = f"listen [::1]:{port} ssl;" if has_ipv6() else ""
+            text = put(text, r"listen \[::\]:443 ssl;", ipv6)
+            text = put(text, r"/etc/ssl/noutput/\w+\.example\.pem", str(certificate))
+            text = put(text, r"/etc/ssl/noutput/\w+\.example\.key", str(key))
+            text = put(text, r"/var/log/nginx/error\.log", str(folder / "error.log"))
+        for pattern, value in replaced.items():
+            text = put(text, pattern, value)
+        (folder / "conf.d" / name).write_text(text, encoding="utf-8")
     user = "user root;" if os.geteuid() == 0 else ""  # pytest's folders are for one user
     (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=user), encoding="utf-8")
 
 
 @contextmanager
-def nginx(folder: Path, collectors: Sequence[int]) -> Iterator[Proxy]:
-    """Start nginx before collectors at two ports; end it, and nothing else."""
+def nginx(folder: Path, files: Mapping[str, Mapping[str, str]]) -> Iterator[Proxy]:
+    """Start nginx with files that `configure` writes; end it, and nothing else."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail("nginx is not installed")
         pytest.skip("nginx is not installed")
     port = free_port()
-    configure(folder, port, collectors)
+    configure(folder, port, files)
     command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
     command += ["-e", str(folder / "main.log")]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
@@ -138,3 +142,31 @@ def nginx(folder: Path, collectors: Sequence[int]) -> Iterator[Proxy]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def ask(
+    proxy: Proxy, path: str, source: str = "127.0.0.1", **headers: str
+) -> http.client.HTTPResponse:
+    """Ask for a page from an address of this machine; the certificate is verified."""
+    trusted = ssl.create_default_context(cafile=str(proxy.certificate))
+    connection = http.client.HTTPSConnection(
+        "::1" if ":" in source else "127.0.0.1", proxy.port, timeout=60, context=trusted,
+        source_address=(source, 0),
+    )  # fmt: skip
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        return answer
+    finally:
+        connection.close()
+
+
+def wait_for(proxy: Proxy, path: str) -> None:
+    for _ in range(100):
+        try:
+            if ask(proxy, path, "127.0.0.9").status == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("nginx does not answer")

@@ -27,7 +27,7 @@ def seeded_reports(
         outputs = np.where(places == place, mechanism.privatize(inputs, rng=rng), outputs)
     names = [each.name for each in campaign.questions]
     return [
-        Report(campaign.fingerprint, names[place], output, rng.bytes(16).hex(), campaign.version)
+        Report(campaign.fingerprint, names[place], output, rng.bytes(16).hex())
         for place, output in zip(places.tolist(), outputs.tolist(), strict=True)
     ]
 

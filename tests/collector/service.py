@@ -104,6 +104,7 @@ def start_service(
     token = first_admin_token(store, clock())
     limits = limits or UNLIMITED
     app = create_app(store, clock=clock, limits=limits, steps=steps, archive=archive)
+    app.services.cache.patience = 30.0  # so that no test depends on how fast the machine is
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

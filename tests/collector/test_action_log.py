@@ -11,13 +11,13 @@ from sqlalchemy.exc import DBAPIError
 
 from noutput.campaign import Campaign
 from noutput.collector.http.auth import new_token
-from noutput.collector.store import open_store, schema
-from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store import open_store
+from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.interface import COMMAND_LINE, Action, Store, UnavailableError
 from tests.campaign.tokens import token_campaign
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Clock, Service, problem
-from tests.collector.versions import old_database, tables
+from tests.collector.tables import tables
 
 NOW = "2026-05-01T00:00:00Z"
 CLOSED = Action(NOW, COMMAND_LINE, "campaign.close", "commute")
@@ -92,31 +92,6 @@ def test_the_database_refuses_to_change_an_entry(database: str, change: str) -> 
     store.close()
 
 
-def test_a_released_database_gets_a_log(
-    database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Up to version 8 there was none; what was done before is in no log."""
-    released = schema.MIGRATIONS.index(schema._log_of_actions)
-    key = old_database(database, released, campaign, monkeypatch)
-
-    def fail(_: object) -> None:
-        raise RuntimeError("the power is gone")
-
-    with monkeypatch.context() as patch:  # in the same transaction as all other steps
-        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, fail))
-        with pytest.raises(RuntimeError):
-            open_store(database)
-    with tables(database) as connection:
-        version = connection.execute(text("SELECT version FROM noutput_schema")).scalar()
-        assert version == released
-    store = open_store(database)
-    assert store.log() == []
-    store.close_campaign(campaign.id, NOW, action=CLOSED)
-    assert [entry.action for entry in store.log()] == [CLOSED]
-    assert [row.key for row in store.campaigns()] == [key]
-    store.close()
-
-
 def test_copies_have_the_log_and_go_on_with_it(store: Store, database: str, tmp_path: Path) -> None:
     campaign = make_campaign()
     keep(store, campaign, replace(CLOSED, name="campaign.create"))
@@ -129,8 +104,8 @@ def test_copies_have_the_log_and_go_on_with_it(store: Store, database: str, tmp_
     assert copy.log()[0].number == 3
     copy.close()
     other = open_store(str(tmp_path / "other.db"))
-    import_campaign(other, tmp_path / "commute.noutput", now=NOW)
-    assert [entry.action for entry in other.log()] == [replace(CLOSED, name="campaign.import")]
+    restore(other, tmp_path / "commute.noutput", now=NOW)
+    assert [entry.action for entry in other.log()] == [replace(CLOSED, name="campaign.restore")]
     other.close()
 
 

@@ -22,7 +22,7 @@ from noutput.campaign.wire import (
 )
 from noutput.collector.ingest import admission as gates
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import export_campaign, import_campaign
+from noutput.collector.store.archive import export_campaign, restore
 from noutput.collector.store.interface import Store
 from tests.campaign.examples import answers_to, late_campaign
 from tests.campaign.tokens import anonymous_campaign, signed_report, signed_token, token_campaign
@@ -149,7 +149,7 @@ def test_bad_signatures_cost_one_verification(
     reports = []
     for place in range(MAX_SIGNED):
         data = place.to_bytes(32) + bytes(256)
-        parts = (report_id(ANONYMOUS, data, 0), 2, write_token(ANONYMOUS, data))
+        parts = (report_id(ANONYMOUS, data, 0), write_token(ANONYMOUS, data))
         reports.append(Report(ANONYMOUS.fingerprint, "late", 1, *parts))
     verified: list[int] = []
     refused = gates.refused_token
@@ -167,7 +167,7 @@ def test_bad_signatures_cost_one_verification(
 def test_a_batch_has_a_bounded_number_of_signatures(service: Service) -> None:
     service.create(ANONYMOUS)
     entry = {"question": "late", "output": 1, "id": "0" * 32, "token": "A" * 472}
-    head = {"version": 2, "campaign": ANONYMOUS.fingerprint}
+    head = {"version": 1, "campaign": ANONYMOUS.fingerprint}
     body = json.dumps({**head, "reports": [entry] * (MAX_SIGNED + 1)}).encode()
     assert problem(service.send(body, BATCH_TYPE, "late")) == (413, "body-too-large")
     count = MAX_SIGNED + 1
@@ -222,7 +222,7 @@ def test_issued_tokens_move_with_their_campaign(store: Store, tmp_path: Path) ->
     export_campaign(store, "late", tmp_path / "late.noutput")
     copy = open_store(str(tmp_path / "copy.db"))
     try:
-        moved = import_campaign(copy, tmp_path / "late.noutput")
+        (moved,) = restore(copy, tmp_path / "late.noutput")
         assert copy.issued(moved.key, digests) == [True] * 39 + [False]
         assert copy.count_issued(moved.key) == 39
     finally:

@@ -16,7 +16,8 @@ from click import Command
 from click.testing import CliRunner
 
 from noutput.campaign import Campaign
-from noutput.cli.campaign_store import backup_command, export_command, import_command
+from noutput.cli.campaign_store import backup_command, export_command
+from noutput.cli.restore import command as restore_command
 from noutput.collector.cells import CellLayout
 from noutput.collector.http.auth import (
     browser_token,
@@ -27,9 +28,9 @@ from noutput.collector.http.auth import (
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import (
     back_up,
-    check_export,
+    check_file,
     export_campaign,
-    import_campaign,
+    restore,
 )
 from noutput.collector.store.check import check_database
 from noutput.collector.store.interface import ConflictError, Outcome, Release, Store, Submission
@@ -78,15 +79,15 @@ def test_a_campaign_moves_to_another_database(
     file = tmp_path / "commute.noutput"
     assert export_campaign(store, "commute", file)[0] == 500
     other = open_store(str(tmp_path / "other.db"))
-    row = import_campaign(other, file)
+    (row,) = restore(other, file)
     assert (row.id, row.created) == ("commute", NOW)
     assert sum(other.counts(row.key).values()) == 500
     assert again(other, piece) == [Outcome(0, 500)]
     with pytest.raises(ConflictError, match="exists"):
-        import_campaign(other, file)
+        restore(other, file)
     other.close()
     assert store.delete("commute")
-    import_campaign(store, file)
+    restore(store, file)
     assert again(store, piece) == [Outcome(0, 500)]
 
 
@@ -103,7 +104,7 @@ def test_a_campaign_with_several_tables_moves(tmp_path: Path, ask: str) -> None:
         assert [found.problems for found in check_database(store) if found.problems] == []
         wanted = store.counts(row.key)
     with closing(open_store(str(tmp_path / "other.db"))) as other:
-        moved = import_campaign(other, tmp_path / "commute.noutput")
+        (moved,) = restore(other, tmp_path / "commute.noutput")
         assert other.counts(moved.key) == wanted
         assert again(other, piece) == [Outcome(0, 600)]
         assert [found.problems for found in check_database(other) if found.problems] == []
@@ -136,7 +137,7 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
         changed = {**parts, **{name.replace("_", "."): new for name, new in changes.items()}}
         write_export(bad, {name: new for name, new in changed.items() if new is not None})
         with pytest.raises(DocumentError) as error:
-            import_campaign(store, bad)
+            restore(store, bad)
         assert store.campaigns() == []
         return str(error.value)
 
@@ -145,7 +146,9 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "sorted" in refused(ids_bin=ids[16:] + ids[:16])
     assert "sorted" in refused(ids_bin=ids[:16] * 20)
     assert "cells from 0 to 14" in refused(counts_json=counts.replace(b'"0"', b'"15"'))
-    assert "version" in refused(counts_json=counts.replace(b'"version": 3', b'"version": 4'))
+    for version in (b"0", b"2", b"4", b'"1"', b"true"):
+        other = counts.replace(b'"version": 1', b'"version": ' + version)
+        assert "version must be 1; found" in refused(counts_json=other)
     for shown, rule in (
         ({}, "published must have the keys"),
         ({"counts": [], "releases": []}, "published must be a JSON object"),
@@ -167,8 +170,8 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "entries" in refused(counts_json=None)
     assert "document" in refused(campaign_json=b"{")
     (tmp_path / "no.zip").write_bytes(b"no zip")
-    with pytest.raises(DocumentError, match="be an export"):
-        import_campaign(store, tmp_path / "no.zip")
+    with pytest.raises(DocumentError, match=r"be a backup .* or an export .*b'no zip'"):
+        restore(store, tmp_path / "no.zip")
     with pytest.raises(InvalidArgumentError, match="be the id of a campaign"):
         export_campaign(store, "nothing", tmp_path / "x")
     store.close()
@@ -202,8 +205,8 @@ def test_an_altered_export_is_refused(export: tuple[Path, str], tmp_path: Path, 
             archive.writestr(entry, content)
     other = str(tmp_path / "other.db")
     with pytest.raises(DocumentError, match=rf"{name} must be as it was written"):
-        check_export(file)
-    done = CliRunner().invoke(import_command, [str(file), "--database", other])
+        check_file(file)
+    done = CliRunner().invoke(restore_command, [str(file), "--database", other])
     assert done.exit_code != 0
     assert not Path(other).exists()
 
@@ -213,54 +216,16 @@ def test_the_checksum_of_an_export_names_one_content(
 ) -> None:
     """Whoever alters an export can make its own checksums fit, but not the one that was printed."""
     file, checksum = export
-    assert check_export(file) == checksum
+    check_file(file, checksum)
     parts = read_export(file)
     ids = parts["ids.bin"]
     write_export(file, {**parts, "ids.bin": ids[:-1] + bytes([ids[-1] ^ 1])})
-    assert check_export(file) not in (checksum, None)
+    check_file(file)
     with pytest.raises(DocumentError, match=f"have the checksum {checksum}"):
-        check_export(file, checksum)
+        check_file(file, checksum)
     arguments = [str(file), "--database", str(tmp_path / "other.db")]
-    assert CliRunner().invoke(import_command, [*arguments, "--checksum", checksum]).exit_code != 0
+    assert CliRunner().invoke(restore_command, [*arguments, "--checksum", checksum]).exit_code != 0
     assert not (tmp_path / "other.db").exists()
-
-
-def former(counts: bytes, version: int) -> bytes:
-    """Return the counts of an export as an earlier version wrote them."""
-    content = json.loads(counts)
-    del content["published"]
-    return json.dumps({**content, "version": version}).encode()
-
-
-def test_an_export_of_an_older_version_is_read_with_a_warning(
-    export: tuple[Path, str], tmp_path: Path
-) -> None:
-    file, checksum = export
-    parts = read_export(file)
-    parts["counts.json"] = former(parts["counts.json"], 1)
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    assert check_export(file) is None
-    arguments = [str(file), "--database", str(tmp_path / "other.db")]
-    assert CliRunner().invoke(import_command, [*arguments, "--checksum", checksum]).exit_code != 0
-    done = CliRunner().invoke(import_command, arguments)
-    assert done.exit_code == 0
-    assert "has no checksums: nothing shows whether it was altered" in done.stderr
-    assert "with 40 reports" in done.stdout
-
-
-def test_an_export_that_says_nothing_was_published_report_by_report(
-    export: tuple[Path, str], tmp_path: Path
-) -> None:
-    file, _ = export
-    parts = read_export(file)
-    write_export(file, {**parts, "counts.json": former(parts["counts.json"], 2)})
-    with closing(open_store(str(tmp_path / "other.db"))) as store:
-        row = import_campaign(store, file)
-        shown = store.published(row.key)
-        assert shown.counts == store.counts(row.key)
-        assert {(each.smallest, each.last) for each in shown.releases} == {(1, 1)}
 
 
 def test_a_backup_can_be_served(database: str, tmp_path: Path, campaign: Campaign) -> None:
@@ -311,7 +276,7 @@ def test_the_commands(tmp_path: Path, campaign: Campaign) -> None:
     done = runner.invoke(export_command, ["commute", "--database", database, "-o", file])
     assert "with 30 reports" in done.output
     other = str(tmp_path / "other.db")
-    done = runner.invoke(import_command, [file, "--database", other])
+    done = runner.invoke(restore_command, [file, "--database", other])
     assert "with 30 reports" in done.output
     done = runner.invoke(backup_command, [str(tmp_path / "copy.db"), "--database", other])
     assert "1 campaign copied" in done.output
@@ -319,8 +284,8 @@ def test_the_commands(tmp_path: Path, campaign: Campaign) -> None:
     checksum = told.pop("checksum")
     assert told == {"campaign": "commute", "reports": 30, "file": file}
     third = str(tmp_path / "third.db")
-    told = run_json(import_command, file, "--database", third, "--checksum", checksum)
-    assert told == {"campaign": "commute", "reports": 30}
+    told = run_json(restore_command, file, "--database", third, "--checksum", checksum)
+    assert told == {"campaigns": {"commute": 30}, "tokens": 0}
     again = tmp_path / "again.db"
     told = run_json(backup_command, str(again), "--database", third)
     digest = sha256(again.read_bytes()).hexdigest()

@@ -7,13 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from noutput.campaign import Campaign, draw_report
+from noutput.campaign import Campaign, Choice, Number, draw_report, draw_reports
 from noutput.campaign.batch import MAX_ENTRY
 from noutput.campaign.packed import HEADER_BYTES, encode_packed
 from noutput.campaign.report import ID_BYTES
@@ -25,27 +26,39 @@ from noutput.campaign.wire import (
     decode_batch,
     encode_batch,
 )
+from noutput.collector import cache as cache_module
 from noutput.collector import estimates
+from noutput.collector.cache import MAX_BYTES, Cache
 from noutput.collector.cells import CellLayout
+from noutput.collector.comparing import MAX_PAIRED_GROUPS
 from noutput.collector.dashboard import routes
 from noutput.collector.http.body import LARGE_BODY
 from noutput.collector.http.limits import Limits
 from noutput.collector.ingest import columns, reports
-from noutput.collector.lanes import Lane, Lanes, Once
+from noutput.collector.lanes import Lane, Lanes
 from noutput.collector.store import open_store
 from noutput.mechanisms import document
+from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import HTML
+from tests.collector.labeled import labeled_campaign
 from tests.collector.service import Service, problem, start_service
 
 PATH = "/campaigns/commute/estimates"
 VALUES = {"minutes": 40.0, "rides": 2.0, "cost": 12.5}
 
 
-def start(service: Service, path: str, **headers: str) -> Future[httpx.Response]:
-    """Begin a request, and do not wait for its answer."""
-    request = service._client.request("GET", path, headers=headers)
-    return asyncio.run_coroutine_threadsafe(request, service._loop)
+def start(
+    service: Service, path: str, client: str = "127.0.0.1", **headers: str
+) -> Future[httpx.Response]:
+    """Begin a request of a client, and do not wait for its answer."""
+
+    async def get() -> httpx.Response:
+        transport = httpx.ASGITransport(app=service.app, client=(client, 123))
+        async with httpx.AsyncClient(transport=transport, base_url="http://collector") as own:
+            return await own.get(path, headers=headers)
+
+    return asyncio.run_coroutine_threadsafe(get(), service._loop)
 
 
 def fill(service: Service, lane: Lane, size: int) -> None:
@@ -89,9 +102,9 @@ def test_estimates_are_computed_one_at_a_time_and_keep_nobody_else_waiting(
     campaign = make_campaign(public=True)
     service.create(campaign)
     allowed = estimates.allowed_bins(campaign)
-    lane = service.app.services.lanes.estimates
-    lane._most = 4  # one that runs, three that wait
-    with gated(monkeypatch, estimates, "_compute") as (begun, calls):
+    lane = service.app.services.lanes.slow
+    lane._max_size = 4  # one that runs, three that wait
+    with gated(monkeypatch, estimates, "estimates_document") as (begun, calls):
         waiting = [start(service, f"{PATH}?bins={bins}") for bins in allowed[:4]]
         assert begun.wait(30)
         fill(service, lane, 4)
@@ -100,7 +113,7 @@ def test_estimates_are_computed_one_at_a_time_and_keep_nobody_else_waiting(
             answer = service.call("GET", f"{PATH}?bins={bins}")
             assert problem(answer) == (503, "unavailable")
             assert answer.headers["retry-after"] == "5"
-            assert answer.json()["detail"] == "4 estimates wait already; try again"
+            assert answer.json()["detail"] == "4 slow estimates wait already; try again"
         assert (lane.size, len(calls)) == (4, 1)
         assert service.call("GET", "/health").status_code == 200
         assert service.report(draw_report(campaign, VALUES)).json()["accepted"] == 1
@@ -114,12 +127,168 @@ def test_an_answer_from_before_is_better_than_none(
 ) -> None:
     service.create(make_campaign(public=True))
     moment = [1000.0]
-    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: moment[0])
     before = service.call("GET", PATH)
     moment[0] += 3600
-    service.app.services.lanes.estimates._most = 0
+    service.app.services.lanes.slow._max_size = 0
     assert service.call("GET", PATH).content == before.content
     assert problem(service.call("GET", f"{PATH}?bins=8")) == (503, "unavailable")
+
+
+def labeled_service(service: Service) -> Campaign:
+    """Let a campaign have published reports of some labels, on a question with answers."""
+    question = Choice("car", "train", "bike", name="way")
+    tables = (answer_table(1.0, 3),)
+    campaign = labeled_campaign(questions=(question,), tables=tables, public=True)
+    service.create(campaign)
+    labels = [{"platform": name, "plan": "free"} for name in ("ios", "android", "web")]
+    drawn = [draw_reports(campaign, {"way": "car"}, labels=each) for each in labels * 110]
+    service.batch(campaign, [report for reports in drawn for report in reports])
+    return campaign
+
+
+def check_bound(cache: Cache) -> None:
+    held = sum(len(answer.content) + 1024 for answer, _ in cache._kept.values())
+    assert cache.size == held == sum(cache._held.values())
+    assert cache.size <= cache_module.MAX_BYTES
+
+
+def test_weights_take_no_memory(service: Service) -> None:
+    """What every group says is computed once, and kept once, for any number of weights."""
+    labeled_service(service)
+    path, services = "/campaigns/commute/segments?by=platform&weight=ios:1", service.app.services
+    values = [service.call("GET", path).json()["statistics"]]
+    size = services.cache.size
+    for weight in range(1, 89):
+        answer = service.call("GET", f"{path}&weight=web:{weight}")
+        values.append(answer.json()["statistics"])
+        assert services.cache.size == size
+    assert services.metrics.estimates == 1
+    assert len({each[0]["standardized"]["value"] for each in values}) == 89
+    check_bound(services.cache)
+
+
+def test_differences_are_on_request_and_of_few_groups(service: Service) -> None:
+    names = {"a": tuple(map(str, range(19))), "b": tuple(map(str, range(20)))}
+    service.create(labeled_campaign(names, public=True))
+    path = "/campaigns/commute/segments?differences=true&by="
+    (few,) = service.call("GET", f"{path}a").json()["statistics"]
+    assert few["differences"] == []  # there are no reports
+    answer = service.call("GET", f"{path}b")
+    assert problem(answer) == (422, "invalid-parameter")
+    assert answer.json()["detail"] == ("differences must be false for more than 20 groups")
+    (many,) = service.call("GET", "/campaigns/commute/segments?by=b").json()["statistics"]
+    assert many["differences"] is None
+    for by, said in (("a", False), ("b", True)):
+        page = service.call("GET", f"/campaigns/commute?by={by}", headers=HTML)
+        assert ("Pairs are compared of 20 groups at most." in page.text) == said
+
+
+def test_hundreds_of_answers_have_bounded_bytes(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labeled_service(service)
+    monkeypatch.setattr(cache_module, "MAX_BYTES", 300_000)
+    cache, full = service.app.services.cache, 0
+    queries = [
+        f"{path}{'&' if '?' in path else '?'}{more}"
+        for more in ("", "segment=platform:ios", "segment=plan:free", "segment=platform:web")
+        for path in (
+            *(f"?target={number}" for number in range(1, 40)),
+            *(f"/estimates?level={level}&bins={bins}" for level in (0.5, 0.9) for bins in (4, 8)),
+            *(f"/segments?by={by}&format={form}" for by in ("plan",) for form in ("json", "csv")),
+            "/estimates.csv",
+            "/distribution.svg",
+        )
+    ]
+    for query in queries:
+        answer = service.call("GET", f"/campaigns/commute{query}", headers=HTML)
+        assert answer.status_code in (200, 422)  # nobody is compared within their own group
+        check_bound(cache)
+        full += cache.size > 0.7 * cache_module.MAX_BYTES
+    assert full > 100
+
+
+def test_what_is_refused_or_fails_evicts_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labeled_service(service)
+    path, cache = "/campaigns/commute", service.app.services.cache
+    for more in ("", "/estimates", "/segments?by=plan", "/estimates.csv"):
+        assert service.call("GET", path + more, headers=HTML).status_code == 200
+    monkeypatch.setattr(cache_module, "MAX_BYTES", cache.size)  # it is full
+    before = dict(cache._kept)
+    for query in ("level=0.94", "bins=5", "segment=gnu:1", "rounds=3"):
+        assert service.call("GET", f"{path}/estimates?{query}").status_code == 422
+    for query in ("weight=gnu:1", "by=size", "statistic=size", "weight=ios:0"):
+        assert service.call("GET", f"{path}/segments?{query}").status_code == 422
+    monkeypatch.setattr(estimates, "_summary", None)  # every computation fails
+    for label in ("ios", "android", "web"):
+        refused = service.call("GET", f"{path}/estimates?segment=platform:{label}")
+        assert refused.status_code == 500
+    service.app.services.lanes.estimates._max_size = 0
+    for label in ("ios", "android", "web"):
+        refused = service.call("GET", f"{path}/estimates?segment=platform:{label}")
+        assert problem(refused) == (503, "unavailable")
+    assert dict(cache._kept) == before
+
+
+def test_one_client_cannot_keep_another_from_its_page(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A known page is the last good one at once; of a new one, the estimate is next in turn."""
+    campaign = labeled_service(service)
+    service.create(make_campaign("other", public=True, questions=[Number(0, 9, name="size")]))
+    services = service.app.services
+    known = service.call("GET", "/campaigns/commute", headers=HTML)
+    turns: list[str] = []
+    with gated(monkeypatch, estimates, "_summary") as (begun, _):
+        summary = estimates._summary
+
+        def noted(parts: Any, question: Any, *others: Any) -> Any:
+            turns.append(question.name)
+            return summary(parts, question, *others)
+
+        monkeypatch.setattr(estimates, "_summary", noted)
+        labels = [
+            f"segment=platform:{first}&segment=plan:{second}"
+            for first in ("ios", "android", "web", "")
+            for second in ("free", "paid", "")
+        ]
+        waiting = [
+            start(service, f"/campaigns/commute?{each}", client="192.0.2.66", **HTML)
+            for each in labels
+        ]
+        assert begun.wait(30)
+        fill(service, services.lanes.estimates, len(labels))
+        for name, (answer, client) in services.cache._kept.items():  # all answers are old
+            services.cache._kept[name] = replace(answer, until=0.0), client
+        service.batch(campaign, draw_reports(campaign, {"way": "car"}))
+        services.cache.patience = 0.0
+        again = service.call("GET", "/campaigns/commute", headers=HTML)
+        assert (again.status_code, again.content) == (200, known.content)
+        assert not any(each.done() for each in waiting)
+        new = start(service, "/campaigns/other", client="192.0.2.7", **HTML)
+        fill(service, services.lanes.estimates, len(labels) + 3)  # with two of the known page
+    assert new.result(30).status_code == 200
+    assert {each.result(60).status_code for each in waiting} == {200}
+    assert turns.index("size") == 1  # the next after the one that ran
+
+
+def test_an_old_page_is_shown_to_those_with_the_same_rights_alone(service: Service) -> None:
+    headers: list[dict[str, str]] = []
+    for name in ("mine", "yours"):
+        service.create(make_campaign(name))
+        body = {"kind": "read", "campaign": name}
+        made = service.call("POST", "/tokens", json=body, headers=service.admin).json()
+        headers.append({"Authorization": f"Bearer {made['token']}", **HTML})
+    pages = [service.call("GET", "/", headers=each).text for each in headers]
+    for page, own, other in zip(pages, ("mine", "yours"), ("yours", "mine"), strict=True):
+        assert f"/campaigns/{own}" in page
+        assert f"/campaigns/{other}" not in page
+    service.app.services.lanes.pages._max_size = 0  # nothing new is drawn
+    service.call("POST", "/campaigns/mine/close", headers=service.admin)
+    assert [service.call("GET", "/", headers=each).text for each in headers] == pages
 
 
 @pytest.mark.parametrize("path", ["/campaigns/commute", "/campaigns/commute?target=2&other=1"])
@@ -142,7 +311,7 @@ def test_pages_that_nobody_shares_are_drawn_a_few_at_a_time(
 ) -> None:
     service.create(make_campaign(public=True))
     lane = service.app.services.lanes.pages
-    lane._most = 3
+    lane._max_size = 3
     with gated(monkeypatch, routes, "question_view") as (begun, calls):
         viewers = [start(service, f"/campaigns/commute?target={n}", **HTML) for n in range(1, 4)]
         assert begun.wait(30)
@@ -166,7 +335,7 @@ def test_large_bodies_are_decoded_one_at_a_time_and_keep_nobody_else_waiting(
     campaign = make_campaign(public=True)
     service.create(campaign)
     lane = service.app.services.lanes.bodies
-    lane._most = 3
+    lane._max_size = 3
     body = batch(campaign, 300)
     with gated(monkeypatch, reports, "read_columns") as (begun, calls):
         waiting = [post(service, body, BATCH_TYPE) for _ in range(3)]
@@ -263,8 +432,8 @@ def test_the_page_of_limits_says_what_holds() -> None:
     page = Path("docs/collector.md").read_text()
     limits, lanes = Limits(), Lanes()
     sizes = {
-        name: (lane._most_threads, lane._most - lane._most_threads, lane.seconds)
-        for name in ("bodies", "estimates", "pages", "store")
+        name: (lane._max_threads, lane._max_size - lane._max_threads, lane.seconds)
+        for name in ("bodies", "estimates", "pages", "slow", "store")
         for lane in [getattr(lanes, name)]
     }
     rates = [
@@ -278,8 +447,10 @@ def test_the_page_of_limits_says_what_holds() -> None:
         "| {} is decoded at a time, {} wait |".format(*sizes["bodies"]),
         f"| {limits.queued_reports:,} reports, for 5 seconds each |",
         "| {} at once, {} wait, for {:g} seconds each |".format(*sizes["store"]),
-        "| {} campaign at a time, {} wait,".format(*sizes["estimates"]),
-        f"and {Once()._most} requests wait",
+        "| {} at a time, {} wait;".format(*sizes["estimates"]),
+        "{} at a time, {} wait |".format(*sizes["slow"]),
+        f"| {MAX_BYTES >> 20} MiB;",
+        f"{MAX_PAIRED_GROUPS} groups at most",
         "| {} is drawn at a time, {} wait;".format(*sizes["pages"]),
         f"| {limits.connections:,}, or as many as",
     ):

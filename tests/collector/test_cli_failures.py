@@ -15,11 +15,11 @@ from tests.collector.conftest import make_campaign
 RECIPE = """
 id = "commute"
 title = "Commute"
-question = "How long?"
+text = "How long?"
 epsilon = 1.0
 opens = 2026-03-01T00:00:00Z
 closes = 2026-04-01T00:00:00Z
-[[attributes]]
+[[questions]]
 name = "minutes"
 lower = 0
 upper = 180
@@ -71,8 +71,8 @@ def fail(
         ("campaign export none --database reports.db", "be the id of a campaign; found 'none'"),
         ("campaign export commute --database junk.db", "file is not a database"),
         ("campaign export commute --database reports.db -o nowhere/x", "folder that exists; found"),
-        ("campaign import none.noutput", "File 'none.noutput' does not exist"),
-        ("campaign import empty.json", "file must be an export of a campaign"),
+        ("restore none.noutput", "File 'none.noutput' does not exist"),
+        ("restore empty.json", "file must be a backup (a SQLite file) or an export (a ZIP"),
         ("campaign backup copy.db", "there is no database noutput.db"),
         ("campaign backup reports.db --database reports.db", "file must not exist yet"),
         ("campaign backup nowhere/x.db --database reports.db", "folder that exists; found"),
@@ -107,5 +107,5 @@ def test_failures_end_with_status_2_and_say_why(
 def test_a_file_that_is_no_export_makes_no_database(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fail(["campaign", "import", "empty.json", "--database", "new.db"], monkeypatch, capsys)
+    fail(["restore", "empty.json", "--database", "new.db"], monkeypatch, capsys)
     assert not (folder / "new.db").exists()

@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.text import format_instant
+from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store, UnavailableError
 from tests.collector.conftest import make_campaign
+from tests.collector.dashboard.reader import read
+from tests.collector.labeled import labeled_campaign, reports
 from tests.collector.service import Service, problem, start_service
 
 VALUES = {"minutes": 30.0, "rides": 2.0, "cost": 5.0}
@@ -93,3 +97,97 @@ def test_closing_waits_for_the_database(
             service.app.services.closer.look()
     service.app.services.closer.look()
     assert shown(service)[1] == format_instant(campaign.closes)
+
+
+PLATFORM = {"platform": ("ios", "android")}
+IOS, ANDROID = {"platform": "ios"}, {"platform": "android"}
+
+
+def labeled(store: Store, minimum: int) -> tuple[Campaign, Any]:
+    """Return a public campaign with labels, and its collector with the usual steps."""
+    campaign = labeled_campaign(PLATFORM, minimum, public=True)
+    return campaign, start_service(store, steps=Steps())
+
+
+def page(service: Service, path: str) -> str:
+    return read(service.call("GET", path, headers={"Accept": "text/html"})).text
+
+
+def close(service: Service) -> None:
+    answer = service.call("POST", "/campaigns/commute/close", headers=service.admin)
+    assert answer.status_code == 200
+    service.publish()
+    service.clock.now += timedelta(minutes=1)
+
+
+def test_a_closed_campaign_says_how_many_reports_are_too_few_to_show(store: Store) -> None:
+    campaign, started = labeled(store, 500)
+    rng = np.random.default_rng(10)
+    with started as service:
+        service.create(campaign)
+        service.batch(campaign, reports(campaign, 300, rng, IOS))
+        service.batch(campaign, reports(campaign, 180, rng, ANDROID))
+        closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
+        assert closing.json() == {"received": 480, "published": 0, "hidden": 480}
+        assert "480" not in page(service, "/campaigns/commute") + page(service, "/")
+        (listed,) = service.call("GET", "/campaigns").json()["campaigns"]
+        assert (listed["reports"], listed["received"]) == (0, None)
+        close(service)
+        text = page(service, "/campaigns/commute")
+        assert "480 reports, too few to show" in text
+        assert "fewer than 500 reports are never shown" in text
+        assert "480 reports, too few to show." in page(service, "/")
+        (listed,) = service.call("GET", "/campaigns").json()["campaigns"]
+        assert (listed["reports"], listed["received"]) == (0, 480)
+        closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
+        assert closing.json()["hidden"] == 480
+        nobody = service.call("GET", "/campaigns/commute/closing")
+        assert problem(nobody) == (401, "token-required")
+
+
+def test_a_closed_campaign_without_reports_says_so(store: Store) -> None:
+    campaign, started = labeled(store, 500)
+    with started as service:
+        service.create(campaign)
+        close(service)
+        assert "No report came in." in page(service, "/campaigns/commute")
+        assert "No report came in." in page(service, "/")
+
+
+@pytest.mark.parametrize(("minimum", "ios", "android"), [(100, 299, 1), (500, 499, 101)])
+def test_a_closed_campaign_publishes_the_whole_without_labels(
+    store: Store, minimum: int, ios: int, android: int
+) -> None:
+    """No label has enough reports, and without labels the whole has, whatever its parts are."""
+    campaign, started = labeled(store, minimum)
+    rng = np.random.default_rng(11)
+    with started as service:
+        service.create(campaign)
+        service.batch(campaign, reports(campaign, ios, rng, IOS))
+        service.batch(campaign, reports(campaign, android, rng, ANDROID))
+        closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
+        assert closing.json() == {
+            "received": ios + android,
+            "published": ios + android,
+            "hidden": 0,
+        }
+        close(service)
+        found = service.call("GET", "/campaigns/commute/estimates").json()
+        assert (found["reports"], found["strata"]["shown"]) == (ios + android, 0)
+        assert found["questions"][0]["published"]["smallest_step"] == ios + android
+        part = service.call("GET", "/campaigns/commute/estimates?segment=platform:ios").json()
+        assert part["reports"] == 0
+
+
+def test_what_is_left_after_labels_were_shown_stays_hidden(store: Store) -> None:
+    campaign, started = labeled(store, 500)
+    rng = np.random.default_rng(12)
+    with started as service:
+        service.create(campaign)
+        service.batch(campaign, reports(campaign, 500, rng, IOS))
+        service.batch(campaign, reports(campaign, 499, rng, ANDROID))
+        service.batch(campaign, reports(campaign, 1, rng))
+        closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
+        assert closing.json() == {"received": 1000, "published": 500, "hidden": 500}
+        close(service)
+        assert service.call("GET", "/campaigns/commute/estimates").json()["reports"] == 500

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from noutput.campaign import AnswerTable, Campaign, Choice, Report, Scale, YesNo
 from noutput.campaign.segments import Segments
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
-from noutput.collector.measured import measure, statistics
+from noutput.collector.measured import check_statistic, measure, statistics
 from noutput.collector.pooled import Part
 from noutput.collector.store import open_store
 from noutput.mechanisms.table import TableMechanism
@@ -117,7 +118,7 @@ def test_estimates_of_the_whole_of_margins_and_of_combinations(
 
 def test_groups_are_compared(segmented: tuple[Service, list[Report]]) -> None:
     service, _ = segmented
-    found = ask(service, "segments?by=platform&level=0.9")
+    found = ask(service, "segments?by=platform&level=0.9&differences=true")
     ComparisonModel.model_validate(found)
     rows = {row["group"]: row["reports"] for row in found["groups"]}
     assert rows == {"ios": 900, "android": 1500, "web": 0, "not told": 400}
@@ -131,10 +132,28 @@ def test_groups_are_compared(segmented: tuple[Service, list[Report]]) -> None:
     assert first["is_clear"]
     assert first["low"] < -50.0 < first["high"]
     assert statistic["standardized"] is None
+    (plain,) = ask(service, "segments?by=platform&level=0.9")["statistics"]
+    assert plain == {**statistic, "differences": None}  # which are computed on request only
     both = ask(service, "segments?by=platform&by=plan")
     assert len(both["groups"]) == 12
     assert both["hidden"] == 9
     assert {"group": "ios / free", "labels": GROUPS[0][0], "reports": 900} in both["groups"]
+
+
+def test_groups_whose_reports_nobody_can_have_made_have_no_estimate(service: Service) -> None:
+    campaign, rng = labeled_campaign(public=True), np.random.default_rng(5)
+    service.create(campaign)
+    raw = [replace(each, output=0) for each in reports(campaign, 600, rng, {"platform": "ios"})]
+    service.batch(campaign, raw + reports(campaign, 600, rng, {"platform": "android"}))
+    found = ask(service, "segments?by=platform&differences=true&weight=android:1")
+    ComparisonModel.model_validate(found)
+    assert [row["reports"] for row in found["groups"]] == [600, 600, 0, 0]
+    assert " Of one group nothing is shown: the reports cannot have been made" in found["text"]
+    (statistic,) = found["statistics"]
+    assert [each["group"] for each in statistic["estimates"]] == ["android"]
+    assert statistic["differences"] == []
+    (share,) = ask(service, "segments?by=platform&statistic=below%2045")["statistics"]
+    assert [each["group"] for each in share["estimates"]] == ["android"]
 
 
 def test_a_known_population_weights_the_groups(segmented: tuple[Service, list[Report]]) -> None:
@@ -152,7 +171,9 @@ def test_a_known_population_weights_the_groups(segmented: tuple[Service, list[Re
 
 def test_comparisons_as_csv(segmented: tuple[Service, list[Report]]) -> None:
     service, _ = segmented
-    answer = service.call("GET", "/campaigns/commute/segments?format=csv&weight=ios:1")
+    answer = service.call(
+        "GET", "/campaigns/commute/segments?format=csv&weight=ios:1&differences=true"
+    )
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [row["kind"] for row in rows] == ["estimate"] * 3 + ["difference"] * 3 + ["standardized"]
@@ -257,13 +278,11 @@ def test_shares_and_quantiles_of_numbers_are_followed(
 
 def test_trends_that_tell_no_more_than_single_rounds_are_left_out(weekly: Service) -> None:
     """Five outputs tell little about a share, however many rounds there are."""
-    found = ask(weekly, "trend?segment=platform:ios&statistic=below%2060")
-    assert found["reason"] == "its band would be no narrower than the intervals of single rounds"
-    assert {row["trend"] for row in found["rounds"]} == {None}
-    median = ask(weekly, "trend?segment=platform:ios&statistic=quantile%200.5")
-    assert median["reason"] is None
-    low, high = median["rounds"][-1]["trend"]["interval"]
-    assert low < 90.0 < high
+    for statistic in ("below%2060", "quantile%200.5"):
+        found = ask(weekly, f"trend?segment=platform:ios&statistic={statistic}")
+        told = "its band would be no narrower than the intervals of single rounds"
+        assert found["reason"] == told
+        assert {row["trend"] for row in found["rounds"]} == {None}
 
 
 def test_rounds_that_have_not_begun_have_no_rows(weekly: Service) -> None:
@@ -307,7 +326,7 @@ def test_what_was_not_published_since_is_not_computed_again(
     path = "trend?rounds=6-9"
     first = ask(weekly, path)
     before = metrics.estimates
-    monkeypatch.setattr("noutput.collector.computed.time.monotonic", lambda: 1e12)
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: 1e12)
     assert ask(weekly, path) == first
     assert metrics.estimates == before
 
@@ -332,7 +351,7 @@ def test_shares_and_quantiles_of_numbers_are_compared(
     segmented: tuple[Service, list[Report]],
 ) -> None:
     service, _ = segmented
-    path = "segments?by=platform&weight=ios:1&weight=android:3&statistic="
+    path = "segments?by=platform&weight=ios:1&weight=android:3&differences=true&statistic="
     found = ask(service, f"{path}below+75")
     ComparisonModel.model_validate(found)
     (share,) = found["statistics"]
@@ -358,7 +377,7 @@ def test_shares_and_quantiles_of_numbers_are_compared(
                for each in median["estimates"])  # fmt: skip
     (mean,) = ask(service, "segments?by=platform&statistic=mean")["statistics"]
     assert mean["name"] == "mean"
-    same = ask(service, f"{path}below+075.0")  # one name, and so computed once
+    same = ask(service, f"{path}below+075.0449")  # one name, and so computed once
     assert same == found
     for level in ("0.5", "0.8"):
         (share,) = ask(service, f"segments?by=platform&statistic=below+30&level={level}")[
@@ -366,6 +385,36 @@ def test_shares_and_quantiles_of_numbers_are_compared(
         ]
         for each in share["estimates"]:
             assert each["interval"][0] <= each["value"] <= each["interval"][1]
+
+
+@pytest.mark.parametrize(("upper", "step"), [(180.0, 0.1), (1000.0, 1.0), (999.0, 0.1), (5, 0.001)])
+def test_statistics_of_numbers_lie_on_a_grid(
+    upper: float, step: float, rng: np.random.Generator
+) -> None:
+    """There is an end to what can be asked for."""
+    question = no.Number(0, upper)
+    for kind, ends, width in (("below", upper, step), ("quantile", 1.0, 0.001)):
+        asked = rng.uniform(width, ends - width, 1_000)
+        for number in asked.tolist():
+            name, _, text = check_statistic(question, f"{kind} {number!r}").partition(" ")
+            steps = float(text) / width
+            assert name == kind
+            assert abs(float(text) - number) <= 0.5001 * width
+            assert steps == pytest.approx(round(steps), rel=1e-12)
+    with pytest.raises(no.InvalidArgumentError, match="statistic must be mean"):
+        check_statistic(question, f"below {step / 10}")  # rounded, it is the bound
+
+
+def test_statistics_between_two_of_the_grid_are_computed_once(
+    segmented: tuple[Service, list[Report]],
+) -> None:
+    service, _ = segmented
+    metrics, names = service.app.services.metrics, set()
+    before = metrics.estimates
+    for more in range(50):
+        path = f"segments?by=plan&statistic=below+44.96{more:04}"
+        names.add(ask(service, path)["statistics"][0]["name"])
+    assert (names, metrics.estimates) == ({"below 45"}, before + 1)
 
 
 @pytest.mark.parametrize(

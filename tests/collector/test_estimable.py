@@ -15,7 +15,7 @@ from noutput.collector.ingest import history
 from noutput.collector.server import Options, _prepare
 from noutput.collector.services import Services
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import export_campaign, import_campaign
+from noutput.collector.store.archive import export_campaign, restore
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Store, Submission
 from noutput.errors import DocumentError, InvalidArgumentError
@@ -65,7 +65,7 @@ def test_they_are_refused_where_campaigns_are_registered(
     export_campaign(service.store, campaign.id, tmp_path / "export.zip")
     other = open_store(str(tmp_path / "other.db"))
     with pytest.raises(DocumentError, match=WHY):
-        import_campaign(other, tmp_path / "export.zip")
+        restore(other, tmp_path / "export.zip")
     assert other.campaigns() == []
     other.close()
 
@@ -157,4 +157,4 @@ def test_a_document_that_is_no_longer_read_hides_no_other(
         page = service.call("GET", "/", headers={"Accept": "text/html"})
     assert page.status_code == 200
     assert "/campaigns/commute" in page.text
-    assert "campaign 'huge' cannot be read: questions[0].answers[1] must lie" in caplog.text
+    assert "the document of campaign 'huge' cannot be read" in caplog.text

@@ -9,10 +9,8 @@ import pytest
 from noutput.campaign import Campaign, CertifiedTable, Number, draw_report
 from noutput.collector import estimates as module
 from noutput.collector.cells import CellLayout
-from noutput.collector.computed import rest_seconds
 from noutput.collector.http.models import EstimatesModel, NumberEstimate
 from noutput.collector.simulation import DISTRIBUTIONS, simulate_people
-from noutput.collector.steps import Steps
 from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Published
 from noutput.collector.strata import Selection
@@ -24,6 +22,7 @@ from noutput.mechanisms.table import TableMechanism
 from noutput.tally import Tally
 from tests.campaign.examples import survey_campaign
 from tests.collector.conftest import make_campaign
+from tests.collector.dashboard.reader import HTML
 from tests.collector.people import seeded_reports
 from tests.collector.service import Service, problem
 
@@ -59,6 +58,8 @@ def test_estimates_cover_the_truth(service: Service, rng: np.random.Generator) -
         assert entry.quantiles is not None
         assert entry.distribution is not None
         assert entry.goodness_of_fit is not None
+        assert entry.mean.interval is not None
+        assert entry.variance.interval is not None
         low, high = entry.mean.interval
         assert low <= truth.mean() <= high
         assert low < entry.mean.value < high
@@ -73,15 +74,32 @@ def test_estimates_cover_the_truth(service: Service, rng: np.random.Generator) -
         assert entry.goodness_of_fit > 0.001
 
 
-def test_forged_reports_show(service: Service) -> None:
+def forge(service: Service, honest: int) -> EstimatesModel:
+    """Send 3,000 reports, some honest and the others with output 0 or 3."""
     campaign = make_campaign(public=True, outputs=8)
     service.create(campaign)
     everybody = [draw_report(campaign, {"minutes": 90.0, "rides": 5.0, "cost": 25.0})
                  for _ in range(3_000)]  # fmt: skip
     forged = [type(report)(report.campaign, report.question, 3 * (i % 2), report.id)
-              for i, report in enumerate(everybody)]  # fmt: skip
-    service.batch(campaign, forged)
-    found = EstimatesModel.model_validate(service.call("GET", PATH).json())
+              for i, report in enumerate(everybody[honest:])]  # fmt: skip
+    service.batch(campaign, everybody[:honest] + forged)
+    return EstimatesModel.model_validate(service.call("GET", PATH).json())
+
+
+def test_impossible_reports_have_no_estimate(service: Service) -> None:
+    """Six of eight outputs are missing, which no people can avoid."""
+    found = forge(service, 0)
+    for entry in found.questions:
+        assert isinstance(entry, NumberEstimate)
+        assert entry.mean is None
+        assert "sent raw answers" in str(entry.reason)
+    assert "There is no estimate: the reports cannot have been made" in (
+        service.call("GET", PATH.removesuffix("/estimates"), headers=HTML).text
+    )
+
+
+def test_forged_reports_show(service: Service) -> None:
+    found = forge(service, 2_000)
     for entry in found.questions:
         assert isinstance(entry, NumberEstimate)
         assert entry.goodness_of_fit is not None
@@ -95,32 +113,23 @@ def test_answers_are_kept_while_the_counts_are(
     service.create(campaign)
     people = simulate_people(campaign, 200, "normal", rng)
     service.batch(campaign, list(people.reports(campaign)))
-    calls: list[int] = []
-    compute = module._compute
-
-    def counted(*arguments: Any) -> module.CampaignEstimates:
-        calls.append(1)
-        return compute(*arguments)
-
-    monkeypatch.setattr(module, "_compute", counted)
+    metrics = service.app.services.metrics
     moment = [1000.0]
-    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: moment[0])
     first = service.call("GET", PATH)
     assert service.call("GET", PATH).content == first.content
     moment[0] += 3600
     assert service.call("GET", PATH).content == first.content
-    assert len(calls) == 1
+    assert metrics.estimates == 1
     more = draw_report(campaign, people.person(0))
     service.report(more)
     assert service.call("GET", PATH).json()["reports"] == 200  # within a second of the last
     moment[0] += 3600
     assert service.call("GET", PATH).json()["reports"] == 201
-    assert len(calls) == 2
-    for level in module.LEVELS:  # of one computation
+    assert metrics.estimates == 2
+    for level in 2 * module.LEVELS:
         assert service.call("GET", f"{PATH}?level={level}").json()["level"] == level
-    assert len(calls) == 2
-    service.call("GET", f"{PATH}?bins=32")
-    assert len(calls) == 3
+    assert metrics.estimates == 1 + len(module.LEVELS)
 
 
 def test_only_a_few_levels_and_bins_may_be_asked_for(service: Service) -> None:
@@ -135,19 +144,6 @@ def test_only_a_few_levels_and_bins_may_be_asked_for(service: Service) -> None:
         assert answer.json()["detail"] == rule
     for bins in module.allowed_bins(campaign):
         assert service.call("GET", f"{PATH}?bins={bins}").status_code == 200
-
-
-def test_the_answers_that_are_kept_have_a_bounded_number_of_bins(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign = make_campaign(public=True)
-    service.create(campaign)
-    monkeypatch.setattr(module, "_KEPT_BINS", 3 * (256 + 128))
-    estimates = service.app.services.estimates
-    for bins in (256, 64, 128, 32):
-        service.call("GET", f"{PATH}?bins={bins}")
-    assert [bins for _, _, bins, *_ in estimates._answers] == [64, 128, 32]
-    assert set(estimates._bins) == set(estimates._answers)
 
 
 def test_simulated_people_stay_within_bounds(campaign: Campaign, rng: np.random.Generator) -> None:
@@ -212,11 +208,7 @@ def test_the_test_for_forgery_is_made_once_for_all_bins_and_pages(
     size = CellLayout(campaign).size
     counts = dict(enumerate(rng.integers(50, 100, size).tolist()))
     for bins, place in ((4, None), (8, None), (8, 0), (64, 1), (64, 2)):
-        asked = (bins, place, "", Selection())
-        module._compute(entry, Published(counts), *asked, Steps(), campaign.opens)
+        known = module._Counts(entry, Published(counts), Selection(), campaign.opens)
+        for each in known.questions(bins, place, module.PAGE_LEVEL):
+            assert each.summary is None or each.summary.goodness <= 1.0
     assert len(tested) == len(campaign.questions)
-
-
-@pytest.mark.parametrize(("took", "rest"), [(0.01, 1.0), (2.0, 20.0), (3.5, 30.0), (900.0, 30.0)])
-def test_an_answer_is_used_for_half_a_minute_at_most(took: float, rest: float) -> None:
-    assert rest_seconds(took) == rest

@@ -14,7 +14,7 @@ from noutput.campaign import Campaign
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.metrics import Metrics
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import export_campaign, import_campaign
+from noutput.collector.store.archive import export_campaign, restore
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 from noutput.errors import InvalidArgumentError
 from tests.collector.test_archive import read_export, write_export
@@ -83,7 +83,7 @@ def import_changed(export: dict[str, bytes], change: dict[str, Any], folder: Pat
     store = open_store(str(folder / "other.db"))
     try:
         with pytest.raises(InvalidArgumentError) as error:
-            import_campaign(store, folder / "bad.noutput")
+            restore(store, folder / "bad.noutput")
         assert store.campaigns() == []
     finally:
         store.close()

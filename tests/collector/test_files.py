@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def test_files_are_private(tmp_path: Path, campaign: Campaign) -> None:
     store.close()
     assert set(found.values()) == {0o600}, found
     assert set(found) == {*FILES, "copy.db", "commute.noutput"}
+
+
+def test_looking_at_the_file_keeps_the_locks_of_sqlite(tmp_path: Path, campaign: Campaign) -> None:
+    """Else another process that closes the file takes itself for the last, and removes the log."""
+    database = tmp_path / "reports.db"
+    store = open_store(str(database))
+    store.create(campaign.id, campaign.fingerprint, campaign.to_json(), NOW)
+    code = (
+        "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM seals').close()"
+    )
+    subprocess.run([sys.executable, "-c", code, database], check=True, timeout=30)
+    assert (tmp_path / "reports.db-wal").exists()
+    store.probe()
+    store.close()
 
 
 def test_an_older_database_is_made_private(

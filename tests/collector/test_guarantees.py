@@ -133,7 +133,7 @@ def test_a_page_has_two_sentences(
     tmp_path: Path, ask: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment = [1000.0]
-    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: moment[0])
     campaign = asking(ask)
     with serving(tmp_path, campaign, Steps(300, 0.1)) as service:
         assert "What everybody else can learn" not in read(get(service, PAGE)).text
@@ -189,7 +189,7 @@ def test_a_guarantee_is_computed_once_per_step_and_beside_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment = [1000.0]
-    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: moment[0])
     calls: list[str] = []
     compute: Callable[..., Any] = no.published_privacy
 

@@ -7,6 +7,8 @@ import http.client
 import json
 import resource
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,6 +128,30 @@ def test_nothing_is_acknowledged_after_the_file_was_replaced(
     assert asked(service) == NOT_READY
 
 
+@pytest.mark.parametrize("size", [16, 100, 4096, 1 << 15])
+def test_nothing_is_acknowledged_after_the_head_of_the_file_was_overwritten(
+    service: Service, campaign: Campaign, tmp_path: Path, size: int
+) -> None:
+    service.create(campaign)
+    (report, another, third) = some_reports(campaign, 3)
+    assert service.report(report).status_code == 200
+    invert_head(tmp_path / "service.db", size)
+    assert problem(service.report(another)) == (503, "unavailable")
+    assert asked(service) == NOT_READY
+    invert_head(tmp_path / "service.db", size)
+    assert service.report(third).status_code == 200
+    assert asked(service) == NOT_READY  # until somebody has looked at the file
+
+
+def invert_head(file: Path, size: int) -> None:
+    """Change the first bytes of a file in another process: here, SQLite would lose its locks."""
+    code = (
+        "import sys; file = open(sys.argv[1], 'r+b'); head = file.read(int(sys.argv[2]));"
+        "file.seek(0); file.write(bytes(255 - byte for byte in head))"
+    )
+    subprocess.run([sys.executable, "-c", code, file, str(size)], check=True, timeout=30)
+
+
 def test_an_idle_collector_notices_by_itself(service: Service, tmp_path: Path) -> None:
     (tmp_path / "service.db").unlink()
     assert asked(service) == NOT_READY
@@ -164,7 +190,7 @@ def test_many_questions_share_one_probe_and_wait_for_none() -> None:
         store.go_on.set()
         assert {await readiness.obstacle() for _ in range(20)} == {None}
         assert store.probes == 1
-        now[0] += 6
+        now[0] += 1
         assert await readiness.obstacle() is None
         assert store.probes == 2
         writer.commit_since = now[0]

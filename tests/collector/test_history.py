@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
 from noutput.campaign import Campaign
 from noutput.campaign.segments import Segments
@@ -20,11 +20,10 @@ from noutput.collector.publishing import Publishing
 from noutput.collector.services import Services
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store, schema
-from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
 from tests.collector.labeled import OPENS, scheduled_campaign
 from tests.collector.service import Clock
-from tests.collector.versions import set_back, tables
 
 
 def add(services: Services, campaign: Campaign, count: int, rng: np.random.Generator) -> int:
@@ -317,32 +316,9 @@ def test_copies_go_on_where_the_original_was(
         assert copy.history(row.key) == known
         assert copy.published(row.key) == shown
     with closing(open_store(str(tmp_path / "other.db"))) as other:
-        moved = import_campaign(other, tmp_path / "commute.noutput")
+        (moved,) = restore(other, tmp_path / "commute.noutput")
         assert other.published(moved.key) == shown
         assert sum(other.counts(moved.key).values()) == 330
-
-
-@pytest.mark.parametrize("version", [1, 5])
-def test_what_earlier_versions_published_stays_published(
-    database: str, campaign: Campaign, rng: np.random.Generator, version: int
-) -> None:
-    """They did after every report, so nothing is promised about the size of their steps."""
-    old = open_store(database)
-    key = add(Services(old, Clock()), campaign, 300, rng)
-    counts = old.counts(key)
-    old.close()
-    set_back(database, version)
-    with closing(open_store(database)) as store:
-        services = Services(store, Clock(), steps=Steps(50, 0.1))
-        assert store.totals() == store.published_totals() == {key: 300}
-        assert store.published(key).counts == counts
-        sizes = [(each.smallest, each.last) for each in store.published(key).releases]
-        assert sizes == [(1, 1)] * 3
-        add(services, campaign, 300, rng)
-        services.recorder.look()
-        assert len(store.history(key)) == 3
-        sizes = [(each.smallest, each.last) for each in store.published(key).releases]
-        assert sizes == [(1, 100)] * 3
 
 
 def test_a_campaign_that_is_deleted_meanwhile(
@@ -365,17 +341,3 @@ def test_a_campaign_that_is_deleted_meanwhile(
         assert store.delete(campaign.id)
         publishing = Publishing(CellLayout(campaign), Steps(1, 0.0))
         assert store.release(key, publishing, "", lambda *_: None) == []
-
-
-def test_a_document_that_is_no_longer_read_does_not_stop_an_upgrade(
-    database: str, campaign: Campaign, rng: np.random.Generator
-) -> None:
-    old = open_store(database)
-    key = add(Services(old, Clock()), campaign, 30, rng)
-    old.close()
-    set_back(database, 5)
-    with tables(database) as connection:
-        connection.execute(update(schema.campaigns).values(document="{}"))
-    with closing(open_store(database)) as store:
-        assert store.published(key).releases == []
-        assert store.published_totals() == {}

@@ -20,11 +20,10 @@ from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.check import check_database
 from noutput.collector.store.interface import Store
 from noutput.errors import DocumentError
-from tests.collector.conftest import make_campaign
 from tests.collector.labeled import OPENS, labeled_campaign, reports, scheduled_campaign
 from tests.collector.service import Service, start_service
 from tests.collector.test_archive import read_export, write_export
@@ -64,33 +63,17 @@ def test_copies_go_on_where_the_original_was(
         fill(service, rng)
     file = tmp_path / "commute.noutput"
     assert export_campaign(store, "commute", file)[0] == 300
-    assert json.loads(read_export(file)["counts.json"])["version"] == 4
     assert back_up(database, tmp_path / "copy.db") == 1
     for name in ("other.db", "copy.db"):
         with closing(open_store(str(tmp_path / name))) as other:
             if name == "other.db":
-                import_campaign(other, file)
+                restore(other, file)
             check_goes_on(other, np.random.default_rng(8))
-
-
-def test_an_export_without_labels_is_what_it_was(service: Service, tmp_path: Path) -> None:
-    service.create(make_campaign())
-    export_campaign(service.store, "commute", tmp_path / "commute.noutput")
-    content = json.loads(read_export(tmp_path / "commute.noutput")["counts.json"])
-    assert content["version"] == 3
-    assert "rest" not in content
 
 
 def move(content: dict[str, Any], name: str, start: int, end: int) -> None:
     part = content[name]
     part[str(end)] = part.pop(str(start))
-
-
-def set_back(content: dict[str, Any]) -> None:
-    """Say nothing about what was published, as exports did before there were labels."""
-    for name in ("published", "rest"):
-        del content[name]
-    content["version"] = 2
 
 
 def add_one(counts: dict[str, int]) -> None:
@@ -103,7 +86,7 @@ DAMAGED: tuple[tuple[Damage, str], ...] = (
     (lambda content: content.update(rest={}), "rest must add up to the published counts"),
     (lambda content: content.update(rest=[]), "rest must be a JSON object"),
     (lambda content: content.pop("rest"), "keys"),
-    (set_back, "version must be 3 or later where a campaign has labels or rounds; found 2"),
+    (lambda content: content.update(version=4), "version must be 1; found 4"),
     (
         lambda content: move(content, "counts", min(map(int, content["counts"])), 64),
         "have no report in the rest of a round",
@@ -126,7 +109,7 @@ def test_damaged_exports_are_refused(
         closing(open_store(str(tmp_path / "other.db"))) as other,
         pytest.raises(DocumentError, match=message),
     ):
-        import_campaign(other, file)
+        restore(other, file)
 
 
 def test_an_archive_has_every_report(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -212,7 +195,7 @@ def test_copies_of_rounds_go_on_where_the_original_was(
     for name in ("other.db", "copy.db"):
         with closing(open_store(str(tmp_path / name))) as other:
             if name == "other.db":
-                import_campaign(other, file)
+                restore(other, file)
             with start_service(other, steps=Steps(100, 0.0)) as service:
                 service.clock.now = OPENS + timedelta(days=3, seconds=30)
                 service.batch(campaign, reports(campaign, 40, np.random.default_rng(2), number=2))

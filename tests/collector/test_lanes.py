@@ -12,8 +12,9 @@ from functools import partial
 
 import pytest
 
-from noutput.collector.lanes import BusyError, Lane, Once
-from noutput.collector.rendered import Renderings
+from noutput.collector.cache import Answer, Cache
+from noutput.collector.lanes import CLIENT, BusyError, Lane
+from noutput.collector.metrics import Metrics
 
 
 async def settled(condition: Callable[[], bool]) -> None:
@@ -46,6 +47,37 @@ def test_a_lane_takes_so_much_work_and_no_more() -> None:
 
     asyncio.run(main())
     assert sorted(running) == list(range(5))
+
+
+def test_clients_have_turns_and_the_one_with_the_most_makes_room() -> None:
+    gate, begun = threading.Event(), threading.Event()
+    turns: list[str] = []
+
+    def work(name: str) -> None:
+        turns.append(name)
+        begun.set()
+        gate.wait(30)
+
+    async def main() -> None:
+        lane = Lane("jobs", threads=1, waiting=6, seconds=30)
+
+        def submit(name: str) -> asyncio.Task[None]:
+            CLIENT.set(name[0].encode())  # of this task alone
+            return asyncio.create_task(lane.wait(lane.submit(partial(work, name))))
+
+        tasks = [submit(f"a{number}") for number in range(7)]
+        await asyncio.to_thread(begun.wait, 30)
+        tasks += [submit(name) for name in ("b0", "b1", "c0")]
+        with pytest.raises(BusyError, match="7 jobs wait already"):
+            submit("b2")  # there are three of a, and two of b already
+        gate.set()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        lost = [number for number, end in enumerate(ends) if isinstance(end, BusyError)]
+        assert lost == [4, 5, 6]
+        assert lane.size == 0
+
+    asyncio.run(main())
+    assert turns == ["a0", "b0", "c0", "a1", "b1", "a2", "a3"]
 
 
 def test_work_that_takes_too_long_counts_until_it_ends_and_what_waits_is_dropped() -> None:
@@ -97,57 +129,6 @@ def test_threads_without_work_end(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
-def test_a_waiter_that_goes_away_stops_nothing_for_the_others() -> None:
-    async def main() -> None:
-        once: Once[int] = Once()
-        gate = asyncio.Event()
-
-        async def compute() -> int:
-            await gate.wait()
-            return 42
-
-        gone, stays = (asyncio.create_task(once.get("it", compute)) for _ in range(2))
-        await settled(lambda: "it" in once)
-        gone.cancel()
-        gate.set()
-        assert await stays == 42
-        assert "it" not in once
-
-    asyncio.run(main())
-
-
-def test_a_page_is_rendered_once_per_version_and_the_oldest_are_dropped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("noutput.collector.rendered._KEPT_BYTES", 25)
-    calls: list[str] = []
-
-    async def main() -> None:
-        renderings = Renderings()
-
-        async def page(name: str, version: int) -> str:
-            async def render() -> str:
-                calls.append(f"{name}{version}")
-                return 10 * name
-
-            return (await renderings.get(name, version, render)).tag
-
-        tags = await asyncio.gather(*(page("a", 1) for _ in range(50)))
-        assert len(set(tags)) == 1
-        assert calls == ["a1"]
-        await page("b", 1)
-        await page("a", 1)
-        await page("c", 1)  # there is room for two: b was asked for least recently
-        await page("a", 1)
-        assert calls == ["a1", "b1", "c1"]
-        await page("a", 2)
-        await page("b", 1)
-        assert calls == ["a1", "b1", "c1", "a2", "b1"]
-        assert renderings._bytes == sum(len(kept.content) for _, kept in renderings._kept.values())
-
-    asyncio.run(main())
-
-
 def test_a_refused_body_is_freed_at_once() -> None:
     class Body:
         pass
@@ -155,9 +136,12 @@ def test_a_refused_body_is_freed_at_once() -> None:
     def refuse(_: Body) -> None:
         raise ValueError("no")
 
+    def make(body: Body, _: Answer | None) -> Answer:
+        raise ValueError(type(body).__name__)
+
     async def main() -> list[weakref.ref[Body]]:
         lane = Lane("jobs", threads=1, waiting=0, seconds=30)
-        once: Once[None] = Once()
+        cache = Cache(None, Metrics())  # type: ignore[arg-type]  # no store
         freed = []
         for _ in range(3):
             body = Body()
@@ -165,7 +149,7 @@ def test_a_refused_body_is_freed_at_once() -> None:
             with contextlib.suppress(ValueError):
                 await lane.run(refuse, body)
             with contextlib.suppress(ValueError):
-                await once.get("it", partial(lane.run, refuse, body))
+                await cache.get("it", lane, partial(make, body))
             del body
         await lane.run(sum, [])
         return freed

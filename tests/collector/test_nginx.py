@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.examples import late_campaign
-from tests.collector.nginx import Proxy, has_ipv6, nginx
+from tests.collector.nginx import Proxy, ask, has_ipv6, nginx, wait_for
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.process import Running, launch
 from tests.docs.blocks import ROOT
@@ -27,12 +24,9 @@ BURST = 16
 NODE = shutil.which("node")
 _ANSWER = """
 import {{ Client, fetchCampaign }} from "{client}";
-const kept = new Map();
-const storage = {{ getItem: (key) => kept.get(key) ?? null,
-                   setItem: (key, value) => {{ kept.set(key, value); }} }};
-globalThis.localStorage = storage;
 const campaign = await fetchCampaign("{url}");
-const client = new Client(campaign, {{ policy: {{ epsilon: 8, total: 8, days: 30 }} }});
+const policy = {{ epsilon: 8, total: 8, days: 30 }};
+const client = new Client(campaign, {{ policy, storage: new Map() }});
 console.log(JSON.stringify(await client.submit("{url}", "yes")));
 """
 
@@ -55,8 +49,12 @@ def behind(
     database = postgresql.new_database()
     servers = [start(database, folder) for _ in range(2)]
     try:
-        with nginx(folder, [each.port for each in servers]) as proxy:
-            wait_for(proxy)
+        ports = {
+            f":{port};": f":{server.port};"
+            for port, server in zip((8001, 8002), servers, strict=True)
+        }
+        with nginx(folder, {"noutput.conf": {}, "upstream.conf": ports}) as proxy:
+            wait_for(proxy, "/health")
             yield Behind(proxy, servers, database)
     finally:
         for server in servers:
@@ -67,34 +65,6 @@ def behind(
 def start(database: str, folder: Path, port: int = 0) -> Running:
     limits = ("--rate", "0.001", "--burst", str(BURST), "--trusted-proxy", "127.0.0.1")
     return launch(database, "--campaign", str(folder / "late.json"), *limits, port=port)
-
-
-def ask(
-    proxy: Proxy, path: str, source: str = "127.0.0.1", **headers: str
-) -> http.client.HTTPResponse:
-    """Ask for a page from an address of this machine; the certificate is verified."""
-    trusted = ssl.create_default_context(cafile=str(proxy.certificate))
-    connection = http.client.HTTPSConnection(
-        "::1" if ":" in source else "127.0.0.1", proxy.port, timeout=60, context=trusted,
-        source_address=(source, 0),
-    )  # fmt: skip
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        answer.read()
-        return answer
-    finally:
-        connection.close()
-
-
-def wait_for(proxy: Proxy) -> None:
-    for _ in range(100):
-        try:
-            if ask(proxy, "/health", "127.0.0.9").status == 200:
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise TimeoutError("nginx does not answer")
 
 
 def run(command: list[str], proxy: Proxy, given: str = "", **more: str) -> str:

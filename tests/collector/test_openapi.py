@@ -31,7 +31,7 @@ CHECKS = [
 ROUTES = {
     ("GET", "/campaigns"), ("POST", "/campaigns"), ("GET", "/campaigns/{id}"),
     ("DELETE", "/campaigns/{id}"), ("POST", "/campaigns/{id}/close"),
-    ("POST", "/campaigns/{id}/tokens"),
+    ("POST", "/campaigns/{id}/tokens"), ("GET", "/campaigns/{id}/closing"),
     ("POST", "/campaigns/{id}/reports"), ("GET", "/campaigns/{id}/estimates"),
     ("GET", "/campaigns/{id}/waves/{fingerprint}"), ("GET", "/campaigns/{id}/segments"),
     ("GET", "/campaigns/{id}/trend"),

@@ -15,14 +15,13 @@ import pytest
 from sqlalchemy import Connection
 
 from noutput.campaign import Campaign
-from noutput.collector.store import open_store, runs, schema
-from noutput.collector.store.archive import export_campaign, import_campaign
+from noutput.collector.store import open_store, runs
+from noutput.collector.store.archive import export_campaign, restore
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
 from noutput.collector.store.sql import SqlStore
 from noutput.collector.store.sqlite import SqliteStore
 from tests.collector.postgresql import PostgresqlServer
 from tests.collector.test_ids import hostile
-from tests.collector.versions import old_database
 from tests.docs.stated import stated
 
 NOW = "2026-05-01T00:00:00Z"
@@ -264,62 +263,17 @@ def test_a_commit_that_only_seemed_to_fail_is_noticed(
         assert add(store, key, ids) == Outcome(2, 8)
 
 
-def make_old(database: str, campaign: Campaign, ids: list[bytes],
-             patch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    """Make a database of version 2, with one commit per id."""
-    key = old_database(database, 2, campaign, patch)
-    if "://" in database:
-        with psycopg.connect(database, autocommit=True) as connection:
-            for entry in ids:
-                connection.execute("INSERT INTO report_ids VALUES (%s, %s)", (key, entry))
-        return
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        for entry in ids:
-            row = (key, entry)
-            connection.execute("INSERT INTO id_runs (campaign, ids) VALUES (?, ?)", row)
-
-
-@pytest.mark.parametrize("count", [0, 20, 150])
-@pytest.mark.usefixtures("small")
-def test_a_database_of_version_2_loses_its_order(
-    database: str, count: int, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+def test_a_start_with_chosen_ids_takes_no_more_work_than_others(
+    tmp_path: Path, campaign: Campaign
 ) -> None:
-    ids = some_ids(count)
-    make_old(database, campaign, ids, monkeypatch)
-    monkeypatch.setattr(runs, "_AT_ONCE", 60)
-    monkeypatch.setattr(runs, "_PIECE", 40)
-    monkeypatch.setattr(schema, "KEPT", runs.KEPT)
-    with closing(open_store(database)) as store:
-        row = store.campaign("commute")
-        assert row is not None
-        if "://" in database:
-            groups = postgresql_groups(database)
-            assert all(group == sorted(group) for group in groups)
-            assert [len(group) for group in groups] == {0: [], 20: [20], 150: [134, 16]}[count]
-        else:
-            groups = sqlite_groups(Path(database))
-            assert all(group == sorted(group) for group in groups)
-            assert [len(group) for group in groups] == {
-                0: [], 20: [20], 150: [40, 10, 40, 10, 34, 16]
-            }[count]  # fmt: skip
-        if ids:
-            assert add(store, row.key, ids) == Outcome(0, count)
-        assert add(store, row.key, [b"x" * 16]) == Outcome(1, 0)
-    if ids and "://" not in database:
-        places(Path(database).read_bytes(), ids)
-
-
-def test_a_first_database_with_chosen_ids_takes_no_more_work_than_others(
-    tmp_path: Path, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The hash of the first version was linear: chosen ids took 22 seconds, at every start."""
+    """A linear hash would take 22 seconds for chosen ids, at every start."""
     batches = {"chosen": hostile(10_000), "random": some_bytes(10_000)}
     work: dict[str, int] = {}
     for name, batch in batches.items():
         database = str(tmp_path / f"{name}.db")
-        key = old_database(database, 1, campaign, monkeypatch)
-        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-            connection.execute("INSERT INTO id_runs (campaign, ids) VALUES (?, ?)", (key, batch))
+        with closing(open_store(database)) as store:
+            key = create(store, campaign)
+            add(store, key, split(batch))
         with closing(open_store(database)) as store:
             assert isinstance(store, SqliteStore)
             assert add(store, key, [b"x" * 16]) == Outcome(1, 0)
@@ -335,6 +289,6 @@ def test_an_import_leaves_a_pool(store: Store, tmp_path: Path, campaign: Campaig
     add(store, key, ids)
     export_campaign(store, "commute", tmp_path / "x.noutput")
     with closing(open_store(str(tmp_path / "other.db"))) as other:
-        import_campaign(other, tmp_path / "x.noutput")
+        restore(other, tmp_path / "x.noutput")
     groups = sqlite_groups(tmp_path / "other.db")
     assert [len(group) for group in groups] == [988, 512]

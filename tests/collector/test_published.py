@@ -44,7 +44,8 @@ READERS = {
 }  # fmt: skip
 OPERATOR = {
     "GET /log", "GET /metrics", "GET /tokens", "POST /tokens", "DELETE /tokens/{id}",
-    "POST /campaigns", "POST /campaigns/{id}/close", "DELETE /campaigns/{id}",
+    "POST /campaigns", "POST /campaigns/{id}/close",
+    "GET /campaigns/{id}/closing", "DELETE /campaigns/{id}",
     "POST /campaigns/{id}/tokens",
 }  # fmt: skip
 OWN = {"POST /campaigns/{id}/reports", "POST /sign-in", "POST /sign-out"}  # about the caller alone
@@ -115,7 +116,7 @@ def walk(service: Service, campaigns: Iterable[Campaign], token: str) -> Walk:
 def moment(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The monotonic clock of the cache of estimates."""
     now = [1000.0]
-    monkeypatch.setattr("noutput.collector.estimates.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("noutput.collector.cache.time.monotonic", lambda: now[0])
     return now
 
 

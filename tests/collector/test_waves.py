@@ -24,7 +24,7 @@ from noutput.collector.pooled import Part, estimated
 from noutput.collector.services import Services
 from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
-from noutput.collector.store.archive import back_up, export_campaign, import_campaign
+from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.interface import Store
 from noutput.interval import Interval
 from noutput.planner import successors
@@ -491,7 +491,7 @@ def test_exports_and_backups_carry_the_chain(
     other = open_store(str(tmp_path / "other.db"))
     copy = open_store(str(tmp_path / "copy.db"))
     try:
-        kept = import_campaign(other, tmp_path / "export.zip")
+        (kept,) = restore(other, tmp_path / "export.zip")
         assert kept.document == second.to_json()
         assert (other.counts(kept.key), other.published(kept.key)) == wanted
         (found,) = copy.campaigns()

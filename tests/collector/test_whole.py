@@ -138,7 +138,7 @@ def test_exports_have_no_formulas_and_name_those_who_did_not_tell(
     service.create(campaign)
     for labels in ({"version": "=1+1"}, {"version": "not told"}, {}):
         service.batch(campaign, reports(campaign, 150, rng, labels))
-    text = service.call("GET", "/campaigns/commute/segments?format=csv").text
+    text = service.call("GET", "/campaigns/commute/segments?differences=true&format=csv").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["first"] for row in rows[:3]] == ["'=1+1", "not told", "(not told)"]
     assert ("'=1+1", "(not told)") in {(row["first"], row["second"]) for row in rows}

@@ -187,12 +187,6 @@ REFUSED: dict[str, Refused] = {
 }
 
 
-def unknown_attribute(service: Service, _: Campaign) -> httpx.Response:
-    old = make_campaign("older", version=1)
-    service.create(old)
-    return service.send(changed(old, attribute="nothing"), REPORT_TYPE, old.id)
-
-
 def invalid_token(service: Service, _: Campaign) -> httpx.Response:
     invited = make_campaign("invited", admission=Admission("token"))
     service.create(invited)
@@ -256,7 +250,7 @@ def documented() -> dict[str, tuple[int, bool]]:
 
 ALL_REFUSED = {
     **REFUSED, "campaign-not-open": close, "unavailable": overflow, "too-many-requests": hurry,
-    "unknown-attribute": unknown_attribute, "too-many-reports": flood, "campaign-limit": crowd,
+    "too-many-reports": flood, "campaign-limit": crowd,
     "invalid-token": invalid_token, "unknown-label": in_round(2, (("plan", "gold"),)),
     "unknown-round": in_round(14), "round-not-begun": in_round(3), "round-over": in_round(0),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the arithmetic is pinned for x86-64")
 @pytest.mark.parametrize("objective", ["balanced", "distribution"])
 def test_a_table_that_is_trained_again_is_the_same_bit_for_bit(
     objective: str, tmp_path: Path

@@ -25,6 +25,7 @@ from tests.docs.blocks import ROOT, Block, blocks
 
 _LOCAL = "http://127.0.0.1:8000"  # where the pages let the collector listen
 _PUBLIC = "https://collect.example"
+_FINGERPRINT = "<fingerprint>"  # of the campaign that `noutput campaign create` has made
 _USUAL_STEPS = ("--step", "500", "--step-share", "0.1")  # where other tests have none
 _FIRST_PAGE = "docs/quickstart/campaign.md"
 _SECONDS = 600
@@ -32,13 +33,17 @@ _TYPED = "42\n"  # what a reader types who is asked for a number
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # A command that needs no shell, and that ends by itself without a signal.
 _PLAIN = re.compile(r"noutput (?!demo\b)[^|&;<>$`*?]+")
-# Node has no store of its own for a page's data.
+# Node has no store of its own for a page's data, and no lock between pages.
 _BROWSER = """
 const kept = new Map();
 globalThis.localStorage = {
   getItem: (key) => kept.get(key) ?? null,
   setItem: (key, value) => { kept.set(key, value); },
 };
+Object.defineProperty(globalThis, "navigator", {
+  value: { locks: { request: async (_, work) => work() } },
+});
+globalThis.process = undefined;
 """
 
 
@@ -80,6 +85,9 @@ class Reader:
 
     def _here(self, text: str) -> str:
         address = _LOCAL if self.server is None else self.server.url
+        document = self.folder / "commute.json"
+        if _FINGERPRINT in text and document.exists():
+            text = text.replace(_FINGERPRINT, json.loads(document.read_text())["fingerprint"])
         return text.replace(_LOCAL, address).replace(_PUBLIC, address)
 
     def _follow_toml(self, block: Block) -> None:
@@ -109,7 +117,7 @@ class Reader:
         if self.server is None:
             self._run("noutput campaign create commute.toml", block)
             self._run("noutput serve --campaign commute.json", block)
-        for name in ("noutput.js", "noutput.min.js"):
+        for name in ("node.js", "noutput.js", "noutput.min.js"):
             (self.folder / name).write_bytes((ROOT / "clients/js" / name).read_bytes())
         (self.folder / "page.mjs").write_text(_BROWSER + self._here(block.text))
         self._run("node page.mjs", block)

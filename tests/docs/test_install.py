@@ -121,6 +121,7 @@ def test_the_light_client_answers_a_collector_as_its_page_shows(tmp_path: Path) 
     (tmp_path / "commute.json").write_text(campaign.to_json(), encoding="utf-8")
     with running(str(tmp_path / "reports.db"), tmp_path / "commute.json") as server:
         code = block.text.replace("http://127.0.0.1:8000", server.url)
+        code = code.replace("<fingerprint>", campaign.root)
         (tmp_path / "answer.py").write_text(code, encoding="utf-8")
         told = device.type("python answer.py", block)
     assert told.startswith("Receipt(accepted=1")

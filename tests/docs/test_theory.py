@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import noutput as no
 from noutput.designs import catalog, distribution
 from noutput.designs.answers.error import worst_error
+from noutput.designs.answers.saddle import Aim
 from noutput.mechanisms.answer_baselines import answer_mechanism
 from noutput.mechanisms.square_wave import square_wave
 from tests.docs.stated import rows, stated
@@ -127,7 +128,7 @@ BASELINES = ("direct-encoding", "subset-selection", "threshold", "oue", "sue")
 
 
 def _multiple(table: NDArray[np.float64], design: no.AnswerDesign) -> float:
-    return worst_error(table, design.objective.factor) / design.lower_bound
+    return worst_error(table, Aim(design.objective.factor)) / design.lower_bound
 
 
 @pytest.mark.parametrize("case", ANSWERS)

@@ -7,11 +7,7 @@ const noutput = await import(module);
 const campaign = await noutput.fetchCampaign(url);
 let accepted = 0;
 for (const value of values) {
-  const entries = new Map();
-  const storage = {
-    getItem: (key) => entries.get(key) ?? null,
-    setItem: (key, text) => void entries.set(key, text),
-  };
+  const storage = new Map();
   const policy = { epsilon: campaign.epsilon, total: campaign.epsilon };
   const client = new noutput.Client(campaign, { storage, policy });
   const receipt = await client.submit(url, value);

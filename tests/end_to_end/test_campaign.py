@@ -32,13 +32,13 @@ PYTHON, SINGLY, JAVASCRIPT = 20_000, 200, 200
 RECIPE = """
 id = "commute"
 title = "Commute"
-question = "How many minutes was your way to work?"
+text = "How many minutes was your way to work?"
 epsilon = 1.0
 opens = 2020-01-01T00:00:00Z
 closes = 2100-01-01T00:00:00Z
 public = true
 
-[[attributes]]
+[[questions]]
 name = "commute"
 unit = "minutes"
 lower = 0

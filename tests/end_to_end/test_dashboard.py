@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Campaign, Number
+from noutput.campaign import Campaign, Number, Report, send_batch
 from noutput.collector.simulation import send_reports, simulate_people
 from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.process import Running, running
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 PAGES = {
     "index": "/", "campaign": "/campaigns/busy", "private": "/campaigns/secret",
     "sign-in": "/sign-in", "empty": "/campaigns/empty", "error": "/campaigns/none",
+    "forged": "/campaigns/forged",
 }  # fmt: skip
 VALUE = "123.456"
 COUNT_DELAYS = """
@@ -51,6 +52,14 @@ def report(server: Running, campaign: Campaign, people: int, seed: int) -> None:
         pass
 
 
+def forge(server: Running, campaign: Campaign, count: int) -> None:
+    """Send the last output of the first table, far more often than honest people draw it."""
+    rng = np.random.default_rng(count)
+    name, output = campaign.questions[0].name, campaign.tables[0].n_outputs - 1
+    forged = [Report(campaign.fingerprint, name, output, rng.bytes(16).hex()) for _ in range(count)]
+    send_batch(f"{server.url}/campaigns/{campaign.id}", campaign, forged)
+
+
 def allow(page: Page, epsilon: float) -> None:
     """Choose a limit, as a visitor does who agrees to what a campaign asks for."""
     page.select_option("#try-limit", f"{epsilon:g}")
@@ -75,6 +84,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         call(started, "/campaigns", make("secret", public=False).to_json())
         call(started, "/campaigns", make("empty").to_json())
         report(started, busy, 6_000, 1)
+        call(started, "/campaigns", make("forged").to_json())
+        report(started, make("forged"), 2_000, 5)
+        forge(started, make("forged"), 400)
         report(started, make("secret", public=False), 300, 2)
         yield started
 
@@ -106,6 +118,22 @@ def test_counts_rise_while_somebody_watches(browser: Browser, server: Running) -
             with page.expect_response("**/campaigns/live"):
                 pass
         assert set(page.evaluate("delays")) == {2000}  # milliseconds between two looks
+
+
+def test_forged_reports_become_the_headline_while_somebody_watches(
+    browser: Browser, server: Running
+) -> None:
+    campaign = make("turning")
+    call(server, "/campaigns", campaign.to_json())
+    report(server, campaign, 2_000, 6)
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/turning")
+        expect(page.locator("#hero")).to_contain_text("with 95% confidence")
+        forge(server, campaign, 400)
+        expect(page.locator("#hero h2")).to_have_text("Some reports are probably forged")
+        expect(page.locator("#forged")).to_be_visible()
+        expect(page.locator("#distribution")).to_have_count(0)  # the page was loaded anew
+        expect(page.locator("main")).not_to_contain_text("confidence")
 
 
 def test_the_browser_makes_the_report_and_shows_it_first(browser: Browser, server: Running) -> None:
@@ -312,7 +340,6 @@ def test_numbers_need_no_script(browser: Browser, server: Running) -> None:
         for details, table in (("answers-details", "answers"), ("milestones", "history-table")):
             page.locator(f"#{details} summary").click()
             expect(page.locator(f"#{table}")).to_be_visible()
-        expect(page.locator(".choices a[aria-current]")).to_have_text("No assumption")
         expect(page.locator("#basis")).to_be_visible()
         expect(page.locator("#try")).to_be_hidden()
         assert "This needs JavaScript" in page.content()

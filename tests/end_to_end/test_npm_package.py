@@ -23,12 +23,10 @@ pytestmark = pytest.mark.slow
 ANSWER = """
 const outcome = [];
 for (const noutput of [readable, named, small]) {
-  const storage = new Map();
   const campaign = await noutput.fetchCampaign(url);
   const client = new noutput.Client(campaign, {
     policy: { epsilon: 2, total: 2 },
-    storage: { getItem: (key) => storage.get(key) ?? null,
-               setItem: (key, value) => { storage.set(key, value); } },
+    storage: new Map(),
   });
   const { accepted, repeated } = await client.submit(url, 42);
   const again = await client.submit(url, 42);

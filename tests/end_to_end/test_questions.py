@@ -51,6 +51,7 @@ def test_a_browser_answers_one_question_or_all(tmp_path: Path) -> None:
         assert (found["again"]["accepted"], found["again"]["repeated"]) == (0, count)
         assert found["kept"] == {
             "reports": found["first"]["reports"],
+            "id": campaign.id,
             "epsilon": campaign.epsilon,
             "answered": found["kept"]["answered"],
             "sent": True,

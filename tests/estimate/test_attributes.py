@@ -21,6 +21,12 @@ def test_everybody_reports_on_different_attributes(each: int, rng: np.random.Gen
     assert no.choose_attributes(3, 2, rng, each=2).sum(axis=1).tolist() == [1, 1, 1]
 
 
+def test_a_seed_chooses_the_same_in_the_same_order_on_every_processor() -> None:
+    chosen = no.choose_attributes(50, 400, np.random.default_rng(7), each=200)
+    keys = np.random.default_rng(7).random((50, 400))
+    assert np.all(np.diff(np.take_along_axis(keys, chosen, axis=1)) > 0.0)
+
+
 @pytest.mark.parametrize("each", [1, 2])
 def test_intervals_cover_each_mean(each: int, rng: np.random.Generator) -> None:
     table = sixteen(3.0 / each)

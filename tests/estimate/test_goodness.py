@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.stats import binom
 
 import noutput as no
 from noutput.errors import InvalidArgumentError
 from noutput.estimate import maximum
-from noutput.estimate.goodness import _count_larger, _fill, conditional_goodness_of_fit
+from noutput.estimate.goodness import (
+    _count_larger,
+    _fill,
+    check_possible,
+    conditional_goodness_of_fit,
+)
 from noutput.estimate.maximum import maximize
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.base import Channel
@@ -276,3 +284,36 @@ def test_conditional_test_of_few_reports_alarms_rarely() -> None:
         tallies = [no.Tally(table.fingerprint, tuple(row)) for row in rows]
         found = [conditional_goodness_of_fit(table, tally).p_value for tally in tallies]
         assert np.mean(np.array(found) < 0.001) < 0.02  # 1%, and chance
+
+
+def is_possible(mechanism: no.TableMechanism | no.AnswerMechanism, counts: Sequence[int]) -> bool:
+    try:
+        check_possible(mechanism, no.Tally(mechanism.fingerprint, tuple(counts)))
+    except InvalidArgumentError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("n", [2, 50, 400, 3_000])
+def test_honest_counts_are_impossible_less_often_than_stated(n: int) -> None:
+    """The exact chance, though half of the reports are forged, for the worst of all people."""
+    table = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    honest = n // 2
+    chance = 0.0
+    for count in range(honest + 1):  # of honest reports with the rarer output
+        if not is_possible(table, (count, n - count)):
+            chance += float(binom.pmf(count, honest, 0.25))
+    assert chance < 1e-9
+    assert is_possible(table, (0, n)) == (n < 200)
+
+
+@pytest.mark.parametrize("target", [0, 60, 127])
+def test_fewer_than_half_forged_reports_are_shown(target: int) -> None:
+    """Whoever forges reports cannot make an estimate disappear."""
+    table = no.design(1.0, 128).mechanism
+    rng = np.random.default_rng(target)
+    for n in (100, 10_000, 1_000_000):
+        honest = rng.multinomial(n, table.probabilities(np.array([-1.0]))[0])
+        forged = np.where(np.arange(128) == target, n, 0)
+        assert is_possible(table, (honest + forged).tolist())
+        assert not is_possible(table, (honest + 9 * forged).tolist())

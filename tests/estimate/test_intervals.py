@@ -85,12 +85,10 @@ def test_a_higher_level_is_wider_and_guaranteed_ones_are_wider_still() -> None:
     assert widths == sorted(widths)
 
 
-def test_few_reports_have_guaranteed_intervals_without_assumptions() -> None:
+def test_few_reports_have_guaranteed_intervals() -> None:
     few = found(99)
     assert few.interval("mean") == few.interval("mean", kind="guaranteed")
-    assert few.interval("mean", assume="smooth") == few.interval("mean")
-    used = Intervals(sixteen(3.0), few._tally, BOUNDS, assume="smooth")
-    assert (used.kind, used.assumption) == ("guaranteed", None)
+    assert Intervals(sixteen(3.0), few._tally, BOUNDS).kind == "guaranteed"
 
 
 def test_many_bins_are_fitted_in_parts() -> None:
@@ -128,8 +126,6 @@ def too_few(x: np.ndarray) -> np.ndarray:
         ({"level": 1.0}, "level"),
         ({"kind": "bootstrap"}, "kind must be"),
         ({"statistic": too_few}, "statistic must return as many finite numbers"),
-        ({"assume": "rough"}, "assume must be Unimodal"),
-        ({"assume": "smooth", "kind": "guaranteed"}, "assume must be None where kind is"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:

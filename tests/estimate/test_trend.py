@@ -2,55 +2,114 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import benchmarks.trends
 import noutput as no
+from benchmarks.trends import GOALS, Series
 from noutput.errors import InvalidArgumentError
+from noutput.estimate import trend_models
 from noutput.estimate.trend import Course
-from noutput.estimate.trend_models import _kernels, posterior
+from noutput.estimate.trend_models import Forecast, posterior
 
 ROUNDS = 30
 
 
-def direct(y: np.ndarray, noise: np.ndarray, kernel: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the posterior under one kernel, with a level of a huge variance."""
-    inverse = np.linalg.inv(kernel + np.diag(noise) + 1e6)
-    return y - noise * (inverse @ y), noise - noise**2 * np.diag(inverse)
+def covariances(
+    models: trend_models._Models, noise: np.ndarray, cycle: int | None
+) -> Iterator[np.ndarray]:
+    """Return the covariance of the estimates under every model, entry by entry."""
+    t = np.arange(len(noise))
+    rows = trend_models._regressors(t.astype(float), cycle)
+    lag = np.abs(np.subtract.outer(t, t))
+    for model in zip(*models, strict=True):
+        persistence, step, nugget, start, _ = model
+        moving = step * np.minimum.outer(t, t)
+        if persistence < 1.0:
+            moving = start[1] * persistence**lag
+        fixed = np.where(np.arange(len(start)) == 1, 0.0, start)
+        yield rows * fixed @ rows.T + moving + nugget * np.eye(len(t)) + np.diag(noise)
 
 
-def test_posterior_with_jump_is_that_of_brute_force() -> None:
+@pytest.mark.parametrize("cycle", [None, 2, 3, 4])
+def test_smoother_is_that_of_dense_algebra(cycle: int | None) -> None:
+    """Evidence, means and variances of true values, and what a jump adds, for every model."""
     rng = np.random.default_rng(3)
-    y, noise = rng.normal(size=6), rng.uniform(0.5, 2.0, size=6)
-    y[3:] += 40.0  # only models with a jump before round 3 matter
-    found = posterior(y, noise, None)
-    best = int(found.weights.argmax())
-    assert found.jumps[best] == 3
-    u = (np.arange(6) >= 3).astype(float)
-    errors = []
-    for kernel, _ in _kernels(6, None):
-        for size in (4.0, 16.0):
-            mean, variance = direct(y, noise, kernel + size**2 * np.outer(u, u))
-            off = np.abs(mean - found.means[best]).max()
-            errors.append(off + np.abs(np.sqrt(variance) - found.deviations[best]).max())
-    assert min(errors) < 1e-4
+    y, noise = rng.normal(size=7), rng.uniform(0.5, 2.0, size=7)
+    models, rows = trend_models._Models.grid(cycle), trend_models._regressors(np.arange(7.0), cycle)
+    smoothed = trend_models._smooth(models, rows, y, noise)
+    u = (np.arange(7) >= 4).astype(float)
+    for index, covariance in enumerate(covariances(models, noise, cycle)):
+        inverse = np.linalg.inv(covariance)
+        evidence = -0.5 * (np.linalg.slogdet(covariance)[1] + y @ inverse @ y)
+        dense = [y - noise * (inverse @ y), noise - noise**2 * np.diag(inverse)]
+        np.testing.assert_allclose(smoothed.evidence[index], evidence, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(smoothed.means[:, index], dense[0], atol=1e-6)
+        np.testing.assert_allclose(smoothed.variances[:, index], dense[1], atol=1e-6)
+        np.testing.assert_allclose(smoothed.pull[4, index], u @ inverse @ y, atol=1e-6)
+        np.testing.assert_allclose(smoothed.pull_variance[4, index], u @ inverse @ u, atol=1e-6)
 
 
-def test_evidence_is_that_of_brute_force() -> None:
+def test_average_over_models_and_jumps_is_that_of_dense_algebra() -> None:
+    """A jump is smoothed with its model where it matters."""
     rng = np.random.default_rng(5)
-    y, noise = rng.normal(size=5), rng.uniform(0.5, 2.0, size=5)
-    kernels = list(_kernels(5, 2))
-    logs = []
-    for kernel, prior in kernels:
-        covariance = kernel + np.diag(noise) + 1e8
-        _, determinant = np.linalg.slogdet(covariance)
-        logs.append(np.log(prior) - 0.5 * (determinant + y @ np.linalg.solve(covariance, y)))
+    y, noise = rng.normal(size=6), rng.uniform(0.5, 2.0, size=6)
+    y[3:] += 12.0
+    models = trend_models._Models.grid(None)
+    logs, means, jumped = [], [], []
+    plain = list(covariances(models, noise, None))
+    steps = [(0, 0.0)] + [(before, size) for size in (4.0, 16.0) for before in range(1, 6)]
+    for before, size in steps:
+        u = (np.arange(6) >= before).astype(float)
+        share = 0.3 / 10 if size else 0.7
+        for model, covariance in enumerate(plain):
+            full = covariance + size**2 * np.outer(u, u)
+            solved = np.linalg.solve(full, y)
+            log = models.log_weight[model] - 0.5 * (np.linalg.slogdet(full)[1] + y @ solved)
+            logs.append(log + np.log(share))
+            means.append(y - noise * solved)
+            jumped.append(before)
     weights = np.exp(np.array(logs) - max(logs))
-    found = posterior(y, noise, 2)
-    plain = found.weights[found.jumps == 0]
-    np.testing.assert_allclose(plain / plain.sum(), weights / weights.sum(), rtol=1e-3)
+    weights /= weights.sum()
+    found = posterior(y, noise, None)
+    np.testing.assert_allclose(
+        found.jumps[1:], np.bincount(jumped, weights, 6)[1:], rtol=1e-5, atol=1e-9
+    )
+    mean, exact = found.weights @ found.means, weights @ np.array(means)
+    np.testing.assert_allclose(mean, exact, atol=0.06)  # what is dropped has 2% of the weight
+    assert found.jumps.argmax() == 3
+
+
+def test_surprises_of_forecasts_are_those_of_dense_algebra() -> None:
+    """One round ahead, with a round missing, on the scale of normal numbers."""
+    rng = np.random.default_rng(8)
+    y, noise = 2.0 * rng.normal(size=6), rng.uniform(0.5, 2.0, size=6)
+    at = np.array([0, 1, 2, 4, 5])
+    models = trend_models._Models.grid(None)
+    forecast = Forecast(None)
+    surprises = [forecast.surprise(int(t), float(y[t]), float(noise[t])) for t in at]
+    plain = list(covariances(models, noise, None))
+    for number, t in enumerate(at):
+        past = at[:number]
+        below, total = 0.0, 0.0
+        for log_weight, covariance in zip(models.log_weight, plain, strict=True):
+            before = covariance[np.ix_(past, past)]
+            solved = np.linalg.solve(before, covariance[past, t])
+            deviation = math.sqrt(covariance[t, t] - covariance[past, t] @ solved)
+            log = log_weight - 0.5 * float(y[past] @ np.linalg.solve(before, y[past]))
+            weight = math.exp(log - 0.5 * float(np.linalg.slogdet(before)[1]))
+            below += weight * NormalDist().cdf((y[t] - solved @ y[past]) / deviation)
+            total += weight
+        np.testing.assert_allclose(
+            surprises[number], NormalDist().inv_cdf(below / total), atol=1e-5
+        )
 
 
 def simulated(shape: str, repetitions: int, cycle: int | None = None) -> tuple[float, float]:
@@ -84,21 +143,31 @@ def test_error_is_less_than_half_of_single_rounds(shape: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "cycle", "low", "high"),
-    [
-        ("constant", None, 0.97, 0.995),
-        ("linear", None, 0.965, 0.99),
-        ("weekly", 7, 0.93, 0.965),
-        ("jump", None, 0.955, 0.985),
-        ("walk", None, 0.925, 0.965),
-        ("sine", None, 0.83, 0.91),
-    ],
-)
-def test_bands_cover(shape: str, cycle: int | None, low: float, high: float) -> None:
-    """The table in docs/comparing.md; a constant and a line are covered more often than stated."""
+    ("shape", "cycle", "error"),
+    [("constant", None, 0.35), ("linear", None, 0.4), ("weekly", 7, 0.55), ("jump", None, 0.5),
+     ("walk", None, 0.5), ("sine", None, 0.65)],
+)  # fmt: skip
+def test_bands_cover(shape: str, cycle: int | None, error: float) -> None:
+    """The table in docs/comparing.md."""
     ratio, covered = simulated(shape, 400, cycle)
-    assert ratio <= (0.6 if shape == "sine" else 0.52)
-    assert low <= covered <= high
+    assert ratio <= error
+    assert covered >= 0.93
+
+
+@pytest.mark.parametrize("kind", ["white", "autoregressive", "pattern", "walk"])
+def test_bands_cover_ordinary_variation(kind: str) -> None:
+    """Where rounds vary by half a standard error of their own, 71% to 76% were covered."""
+    series = next(each for each in GOALS if (each.kind, each.size) == (kind, 0.5))
+    assert benchmarks.trends.covered(series, ROUNDS, 20, np.random.default_rng(1))[0] >= 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("series", GOALS, ids=lambda series: "{}-{}-{}".format(*series))
+@pytest.mark.parametrize("rounds", [12, 100])
+def test_bands_cover_series_by_which_nothing_was_chosen(series: Series, rounds: int) -> None:
+    """93% at least; what is covered of a series varies by less than a tenth."""
+    share, _, _ = benchmarks.trends.covered(series, rounds, 100, np.random.default_rng(7))
+    assert share >= 0.93 - 2.0 * 0.1 / math.sqrt(100)
 
 
 def shown(size: float, repetitions: int) -> float:
@@ -113,14 +182,14 @@ def shown(size: float, repetitions: int) -> float:
 
 
 def test_a_jump_of_three_standard_errors_is_shown_within_two_rounds() -> None:
-    assert 0.55 < shown(3.0, 40) < 0.95
+    assert 0.45 < shown(3.0, 40) < 0.9
     assert shown(0.0, 20) <= 0.1
 
 
 @pytest.mark.slow
 def test_how_often_a_jump_is_shown_within_two_rounds() -> None:
-    """In 75% of series, as docs/comparing.md says."""
-    assert 0.7 < shown(3.0, 400) < 0.8
+    """In 67% of series, as docs/comparing.md says."""
+    assert 0.6 < shown(3.0, 400) < 0.74
     assert shown(0.0, 200) <= 0.03
 
 

@@ -27,10 +27,6 @@ class Backend:
     rows: Callable[[Any], Any]
     options: dict[str, Any]
 
-    @property
-    def lazy(self) -> bool:
-        return self.name in {"polars-lazy", "duckdb", "spark"}
-
     def privatize(self, table: Any, columns: Any, **options: Any) -> Any:
         given = {"bounds": (-1, 1)} | self.options | options
         return frames.privatize(self.make(table), columns, **given)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -305,3 +306,14 @@ def test_spark_reads_every_row_once(
     watched = frame.mapInArrow(watch, frame.schema)
     assert len(frames.tally(watched, "x", five_outputs, by=["town", "version"])) == 6
     assert seen.value == 8
+
+
+def test_groups_of_raw_answers_are_refused(five_outputs: no.TableMechanism) -> None:
+    counts = {("A",): (200,) * 5, ("B",): (0, 0, 0, 0, 1000)}
+    tallies = {key: no.Tally(five_outputs.fingerprint, each) for key, each in counts.items()}
+    groups = grouped_tally(("town",), five_outputs, tallies, 1)
+    with pytest.raises(no.InvalidArgumentError, match="neither be raw answers"):
+        groups.means((0, 180))
+    hidden = grouped_tally(("town",), five_outputs, {("B",): tallies["B",]}, 2000)
+    with pytest.raises(no.InvalidArgumentError, match="neither be raw answers"):
+        replace(hidden, rest=tallies["B",]).rest_mean((0, 180))

@@ -19,7 +19,6 @@ COLUMNS = ["minutes", "rating"]
 def test_every_row_gives_one_report(
     backend: Backend, layout: str, people: Any, five_outputs: TableMechanism
 ) -> None:
-    """In one run of a lazy frame, that is; two runs draw twice."""
     frame = backend.privatize(
         people,
         COLUMNS,
@@ -40,11 +39,10 @@ def test_every_row_gives_one_report(
         assert present.sum(axis=0).tolist() == [1] * 1000
         attributes = [COLUMNS[index] for index in present.argmax(axis=0)]
     assert binomtest(attributes.count("minutes"), 1000).pvalue > 1e-9
-    counted = frames.tally(backend.make(rows), COLUMNS, five_outputs, layout=layout)
+    counted = frames.tally(frame, COLUMNS, five_outputs, layout=layout)
     assert {name: tally.total for name, tally in counted.items()} == {
         name: attributes.count(name) for name in COLUMNS
     }
-    assert sum(t.total for t in frames.tally(frame, COLUMNS, five_outputs, layout=layout).values())
 
 
 @pytest.mark.parametrize("one_per_row", [False, True])

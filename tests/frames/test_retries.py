@@ -1,4 +1,4 @@
-"""A task that is tried again must not leave two reports for one row that are both counted."""
+"""A row has one report, whatever Spark tries again, copies or loses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
-from noutput import TableMechanism, frames
+from noutput import InvalidArgumentError, TableMechanism, frames
+from noutput.frames.engines import spark as engine
 from tests.tables import window_table
 
 ROWS, TASKS = 2000, 2
@@ -49,7 +51,7 @@ def test_retried_tasks_write_every_row_once(spark: Any, tmp_path: Path) -> None:
     assert sorted(stored["id"].to_pylist()) == list(range(ROWS))
     attempts = {path.name: path.read_text() for path in log.iterdir()}
     assert len(attempts) == 2 * TASKS
-    assert len(set(attempts.values())) == 2 * TASKS  # every attempt drew with its own key
+    assert len(set(attempts.values())) == TASKS  # both attempts sent the same
     written = dict(zip(stored["id"].to_pylist(), stored.column(1).to_pylist(), strict=True))
     per_task = ROWS // TASKS
     for task in range(TASKS):
@@ -67,10 +69,37 @@ def test_retried_tasks_are_counted_once(spark: Any, tmp_path: Path) -> None:
     assert frames.tally(reports, "x", mechanism).total == ROWS
 
 
-def test_an_uncached_frame_draws_again(spark: Any) -> None:
-    """Why reports must be written before they are used twice."""
+def test_a_source_that_is_tried_again_is_reported_once(spark: Any, tmp_path: Path) -> None:
     mechanism = window_table(1.0, 16, 33, 0.4)
-    people = spark.range(ROWS).selectExpr("0.0D AS x")
+    people = spark.range(ROWS, numPartitions=TASKS).selectExpr("0.0D AS x", "id")
+    flaky = people.mapInArrow(failing_once(str(tmp_path)), people.schema)
+    reports = frames.privatize(flaky, "x", mechanism=mechanism, bounds=(-1, 1), keep="id")
+    attempts = {path.name for path in tmp_path.iterdir()}
+    assert len(attempts) == 2 * TASKS
+    for path in tmp_path.iterdir():
+        path.unlink()
+    first, *others = (reports.sort("id").toArrow() for _ in range(3))
+    assert others == [first, first]
+    assert first["id"].to_pylist() == list(range(ROWS))
+    assert not list(tmp_path.iterdir())  # no action has run the source again
+    assert "noutput" in reports.schema[1].metadata  # the recipe
+
+
+def test_reports_that_spark_lost_are_not_drawn_again(spark: Any) -> None:
+    mechanism = window_table(1.0, 16, 33, 0.4)
+    people = spark.range(ROWS, numPartitions=TASKS).selectExpr("0.0D AS x")
     reports = frames.privatize(people, "x", mechanism=mechanism, bounds=(-1, 1))
-    first, second = (frames.tally(reports, "x", mechanism) for _ in range(2))
-    assert first != second
+    assert frames.tally(reports, "x", mechanism).total == ROWS
+    for held in spark.sparkContext._jsc.getPersistentRDDs().values():
+        held.unpersist()
+    with pytest.raises(Exception, match=r"(?i)checkpoint block"):
+        frames.tally(reports, "x", mechanism)
+
+
+def test_copies_of_tasks_are_refused(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both copies may store what they drew, and readers would see either."""
+    people = spark.range(ROWS).selectExpr("0.0D AS x")
+    settings = {"spark.speculation": "true"}
+    monkeypatch.setattr(type(spark.conf), "get", lambda _, *names: settings[names[0]])
+    with pytest.raises(InvalidArgumentError, match=r"spark.speculation must be false.*'true'"):
+        engine.hold(people)

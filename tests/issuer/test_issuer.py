@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from noutput.campaign import Campaign, Client, Ledger, Route, enroll
 from noutput.campaign.enrollment import DIRECTORY_PATH, REQUEST_TYPE, make_secret, token_request
 from noutput.campaign.tokens import read_token
+from noutput.collector.http.limits import Limits
 from noutput.collector.ingest.admission import gate
 from noutput.errors import DeliveryError, InvalidArgumentError
 from noutput.issuer.codes import Codes, new_code
@@ -102,6 +104,50 @@ def test_the_directory_is_that_of_the_rfc(address: str) -> None:
     preflight = httpx.options(f"{address}/token-request")
     assert preflight.status_code == 204
     assert preflight.headers["access-control-allow-origin"] == "*"
+
+
+def connect(address: str, sent: bytes) -> socket.socket:
+    host, port = address.removeprefix("http://").rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)), timeout=30)
+    connection.sendall(sent)
+    return connection
+
+
+HEAD = f"POST /token-request HTTP/1.1\r\nContent-Type: {REQUEST_TYPE}\r\nContent-Length: 259\r\n"
+UNFINISHED = [b"", HEAD.encode(), f"{HEAD}\r\n".encode()]
+
+
+@pytest.mark.parametrize("sent", UNFINISHED, ids=["nothing", "half a head", "no body"])
+def test_requests_that_never_arrive_shut_nobody_out(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noutput.issuer.server.affordable", lambda _: 4)
+    with running(issuer_key(), lambda *_: False) as address, ExitStack() as stack:
+        waiting = []
+        for _ in range(12):
+            waiting.append(stack.enter_context(connect(address, sent)))
+            assert httpx.get(address + DIRECTORY_PATH).status_code == 200
+        for connection in waiting[:6]:  # the oldest have made room
+            with suppress(ConnectionResetError):
+                assert connection.recv(1000) == b""
+
+
+def test_heads_have_the_limits_of_the_collector(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = b"GET / HTTP/1.1\r\nX: " + b"x" * Limits().header_bytes + b"\r\n\r\n"
+    with connect(address, large) as connection:
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 431 ")
+    with connect(address, b"nonsense\r\n\r\n") as connection:
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 400 ")
+    impatient = Limits(header_seconds=0.1, body_seconds=0.1)
+    monkeypatch.setattr("noutput.issuer.server.Limits", lambda: impatient)
+    with running(issuer_key(), lambda *_: False) as other:
+        for sent in UNFINISHED:
+            with connect(other, sent) as connection:
+                answer = connection.recv(65_536)
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert b"access-control-allow-origin: *" in answer
 
 
 @pytest.mark.parametrize("code", ["", "kiosk-0004", "Kiosk-0003"])

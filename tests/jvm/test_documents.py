@@ -16,8 +16,8 @@ from tests.campaign.examples import (
     admitting_campaigns,
     chained_campaigns,
     example_campaigns,
-    newer_campaigns,
     stratified_campaigns,
+    survey_campaigns,
 )
 from tests.campaign.signing import signed
 from tests.campaign.spellings import edited
@@ -50,7 +50,7 @@ def compare(machine: Machine, seed: int, count: int) -> int:
     """Compare both clients on many documents, and return how many of them are read."""
     rng = random.Random(seed)  # noqa: S311 (documents of a test)
     newer = (
-        *newer_campaigns(),
+        *survey_campaigns(),
         *admitting_campaigns(),
         *chained_campaigns(),
         *stratified_campaigns(),

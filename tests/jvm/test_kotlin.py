@@ -17,6 +17,7 @@ from tests.docs.blocks import blocks
 from tests.jvm.conftest import CLIENT, Machine
 
 ADDRESS = '"https://collect.example/campaigns/commute"'
+ROOT = '"<fingerprint>"'
 MIRROR = CLIENT / "src/test/java/noutput/client/TenLines.java"
 
 
@@ -45,15 +46,17 @@ def test_a_java_program_makes_the_same_calls(
     machine: Machine, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shown = calls(kotlin()[0].replace(ADDRESS, "arguments[0]"), "val")
-    assert len(shown) == 6
+    text = kotlin()[0].replace(ADDRESS, "arguments[0]").replace(ROOT, "arguments[1]")
+    shown = calls(text, "val")
+    assert len(shown) == 7
     assert calls(MIRROR.read_text(), r"[A-Z]\w+") == shown
     page = (CLIENT.parents[1] / "docs/clients.md").read_text(encoding="utf-8")
     getters = "receipt.getAccepted() + receipt.getRepeated()"
     assert f"`{getters}`" in page
     assert getters in MIRROR.read_text()
-    assert machine.run("TenLines", url) == ["1"]
-    assert machine.run("TenLines", url) == ["1"]  # repeated
+    root = commute_campaign().root
+    assert machine.run("TenLines", url, root) == ["1"]
+    assert machine.run("TenLines", url, root) == ["1"]  # repeated
 
 
 def run_kotlin(source: str, machine: Machine, folder: Path, *arguments: str) -> list[str]:
@@ -78,9 +81,10 @@ def run_kotlin(source: str, machine: Machine, folder: Path, *arguments: str) -> 
 def test_the_kotlin_compiler_takes_it(machine: Machine, url: str, tmp_path: Path) -> None:
     first, second = kotlin()
     head, _, body = first.partition("\n\n")
-    lines = f"{body.replace(ADDRESS, 'arguments[0]')}{second}"
+    body = body.replace(ADDRESS, "arguments[0]").replace(ROOT, "arguments[1]")
+    lines = f"{body}{second}"
     source = f"{head}\nfun main(arguments: Array<String>) {{\n{lines}\nprintln(reports.size)\n}}\n"
-    told = run_kotlin(source, machine, tmp_path, url)
+    told = run_kotlin(source, machine, tmp_path, url, commute_campaign().root)
     assert told == ["1", "commute: 0.0 to 180.0", "1"]
 
 

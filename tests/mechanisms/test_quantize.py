@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from noutput.designs.paper import analytical
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.moments import largest_variance
-from noutput.mechanisms.quantize import quantize
+from noutput.mechanisms.quantize import _CLOSEST_KNOTS, quantize
 from noutput.mechanisms.table import TableMechanism
 from tests.tables import epsilons, tables
 
@@ -48,6 +48,8 @@ def test_any_private_probabilities_can_be_quantized(
     means = rows @ outputs
     outputs = (outputs - (means[0] + means[-1]) / 2.0) * (2.0 / (means[-1] - means[0]))
     table = quantize(epsilon, outputs, rows)
+    # Rows that coincide are dropped; how many do depends on how the processor rounds.
+    rows = rows[np.diff(rows @ outputs, prepend=-np.inf) > _CLOSEST_KNOTS]
     before = largest_variance(rows @ outputs, rows @ outputs**2)
     assert table.privacy_loss() <= epsilon
     assert table.worst_variance() == pytest.approx(before, rel=1e-5)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
+
+from noutput.designs import catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,8 +55,39 @@ def test_coverage_is_measured_by_the_same_tests_and_held() -> None:
         *settings["run"], *settings["report"],
     }  # fmt: skip
     lines = read(".ci/run").splitlines()
-    assert lines.index("make coverage") < lines.index("make check-slow")
+    assert (
+        lines.index("make coverage") < lines.index("make kernels") < lines.index("make check-slow")
+    )
     assert "make test" not in lines
+
+
+_KERNELS = """
+import ctypes, re
+from pathlib import Path
+import numpy as np, scipy.linalg
+
+maps = Path("/proc/self/maps").read_text()
+for library in sorted(set(re.findall(r"/\\S+openblas\\S+", maps))):
+    name = "scipy_openblas_get_corename" + "64_" * ("openblas64_" in library)
+    corename = getattr(ctypes.CDLL(library), name)
+    corename.restype = ctypes.c_char_p
+    print(corename().decode())
+print(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the kernels are those of x86-64")
+def test_the_second_kernel_is_what_numpy_and_scipy_compute_with() -> None:
+    """A name that they do not know would be passed over, and the first kernel tested twice."""
+    setting = re.search(r"^KERNEL := (.*)$", read("Makefile"), re.MULTILINE)
+    assert setting is not None
+    kernel = dict(part.split("=") for part in shlex.split(setting[1]))
+    assert recipe("kernels")[0].startswith("$(KERNEL) $(PYTEST) ")
+    command = [sys.executable, "-W", "error", "-c", _KERNELS]
+    found = subprocess.run(
+        command, env=os.environ | kernel, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split("\n") == [kernel["OPENBLAS_CORETYPE"]] * 2 + ["[]", ""]
 
 
 def test_no_constraint_names_an_index() -> None:
@@ -59,3 +98,9 @@ def test_no_constraint_names_an_index() -> None:
 def test_editors_are_told_the_line_length_of_ruff() -> None:
     length = tomllib.loads(read("pyproject.toml"))["tool"]["ruff"]["line-length"]
     assert f"[*.py]\nmax_line_length = {length}\n" in read(".editorconfig")
+
+
+def test_designs_that_another_run_kept_are_not_read() -> None:
+    folder = catalog.cache_folder()
+    assert folder is not None
+    assert folder.name.startswith("noutput-cache-")

@@ -12,19 +12,18 @@ import random
 from pathlib import Path
 from typing import Any
 
-from noutput.campaign import Campaign, CertifiedTable, Number, Report
-from noutput.campaign.packed import encode_packed
-from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
+from noutput.campaign import CertifiedTable, Number
 from noutput.mechanisms import exact
 from tests.campaign.examples import (
     SHAPES,
     balanced_campaign,
+    commute_campaign,
     example_campaigns,
     example_table,
 )
 from tests.campaign.mutations import lying_pairs, malformed_tables
 from tests.campaign.spellings import spellings
-from tests.vectors import chains, newer, strata
+from tests.vectors import chains, identity, questions, strata
 
 FOLDER = Path(__file__).parent
 Document = dict[str, Any]
@@ -60,43 +59,6 @@ def _words(rng: random.Random, table: CertifiedTable) -> list[int]:
     return [rng.choice(upper) << 32 | low for low in rng.sample(lower, 4)]
 
 
-def changed_campaigns(base: Campaign) -> list[Document]:
-    """Return documents that no client may answer."""
-    entry = {"name": "a", "unit": "", "lower": 0, "upper": 1}
-    changes: dict[str, Document] = {
-        "another format": {"format": "campaign"},
-        "a newer version": {"version": 2},
-        "an id with a slash": {"id": "a/b"},
-        "an empty title": {"title": ""},
-        "a long title": {"title": "\u00e9" * 101},
-        "a line feed in the question": {"question": "Why?\nBecause."},
-        "half a character": {"title": "\ud800"},
-        "another goal": {"goal": "all"},
-        "public as a number": {"public": 1},
-        "a day as an instant": {"opens": "2026-03-01"},
-        "an instant with fractions": {"opens": "2026-03-01T00:00:00.5Z"},
-        "an instant that is none": {"opens": "2026-02-30T00:00:00Z"},
-        "closes before it opens": {"closes": "2025-03-01T00:00:00Z"},
-        "no attribute": {"attributes": []},
-        "attributes as an object": {"attributes": {}},
-        "too many attributes": {"attributes": [{**entry, "name": f"a{i}"} for i in range(65)]},
-        "a name with a capital": {"attributes": [{**entry, "name": "Commute"}]},
-        "equal bounds": {"attributes": [{**entry, "lower": 1}]},
-        "a bound as text": {"attributes": [{**entry, "lower": "0"}]},
-        "a width beyond all numbers": {
-            "attributes": [{**entry, "lower": -1.7e308, "upper": 1.7e308}]
-        },
-        "no unit": {"attributes": [{"name": "a", "lower": 0, "upper": 1}]},
-        "a name twice": {"attributes": [entry, entry]},
-        "no table": {"table": None},
-        "a table that is none": {"table": {}},
-        "another title under the old fingerprint": {"title": "Something else"},
-        "an extra key": {"extra": 1},
-    }
-    good = json.loads(base.to_json())
-    return [{"why": why, "campaign": {**good, **change}} for why, change in changes.items()]
-
-
 def units(rng: random.Random) -> list[Document]:
     result: list[Document] = []
     for campaign in example_campaigns():
@@ -109,32 +71,6 @@ def units(rng: random.Random) -> list[Document]:
     return result
 
 
-def wire_vectors(campaign: Campaign) -> Document:
-    """Return reports on all questions with small and large outputs, and their encodings."""
-    names = list(campaign.question_indexes)
-    outputs = campaign.tables[0].n_outputs
-    reports = [
-        Report(
-            campaign.fingerprint,
-            names[i % len(names)],
-            (5 * i * (outputs // 16)) % outputs,
-            id=f"{(7 * i + 3) << 90:032x}",
-            version=1,
-        )
-        for i in range(5)
-    ]
-    bodies = [
-        {"type": REPORT_TYPE, "reports": 1, "body": encode_report(reports[0]).hex()},
-        {"type": BATCH_TYPE, "reports": 5, "body": encode_batch(reports).hex()},
-        {"type": PACKED_TYPE, "reports": 5, "body": encode_packed(campaign, reports).hex()},
-    ]
-    entries = [
-        {"campaign": r.campaign, "attribute": r.question, "output": r.output, "id": r.id}
-        for r in reports
-    ]
-    return {"campaign": json.loads(campaign.to_json()), "reports": entries, "bodies": bodies}
-
-
 def balanced_vectors(rng: random.Random) -> Document:
     """Return a campaign of the default size, draws of its table, and reports on the wire."""
     campaign = balanced_campaign()
@@ -145,7 +81,7 @@ def balanced_vectors(rng: random.Random) -> Document:
         for x in (-1.0, 1.0, 0.0, *rng.sample(table.knots, 5), *(rng.uniform(-1, 1) for _ in "123"))
         for word in _words(rng, table)
     ]
-    return wire_vectors(campaign) | {"draws": cases}
+    return questions.wire_vectors(campaign) | {"draws": cases}
 
 
 def write(name: str, content: Document) -> None:
@@ -165,16 +101,12 @@ def main() -> None:
     write("exponential.json", {"cases": exponentials(rng)})
     write("draws.json", draws(rng))
     write("tables.json", {"lying": lying_pairs(rng, 100), "malformed": malformed_tables()})
-    campaigns = example_campaigns()
-    good = [{"fingerprint": each.fingerprint, "text": each.to_json()} for each in campaigns]
-    bad = changed_campaigns(campaigns[0])
-    write("campaigns.json", {"good": good, "bad": bad, "units": units(rng)})
-    write("wire.json", wire_vectors(campaigns[1]))
-    write("documents.json", {"documents": spellings(campaigns[0])})
+    write("documents.json", {"documents": spellings(commute_campaign())})
+    questions.main(write, units(rng))
     write("balanced.json", balanced_vectors(rng))
-    newer.main(write)
     chains.main(write)
     strata.main(write)
+    identity.main(write)
 
 
 if __name__ == "__main__":

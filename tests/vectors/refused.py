@@ -1,4 +1,4 @@
-"""Documents and bodies of version 2 that are refused, all with right fingerprints."""
+"""Documents and bodies that are refused, all with right fingerprints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def changed_documents(good: Document) -> list[Document]:
     assert isinstance(anonymous, dict)
     unused = json.loads(answer_table(0.25, 2).to_json())
     changes: dict[str, Document] = {
-        "version 3": {"version": 3},
+        "version 0": {"version": 0},
+        "version 2": {"version": 2},
+        "version 10": {"version": 10},
+        "another format": {"format": "campaign"},
         "an unknown key": {"budget": 1},
         "an unknown key of a question": question(1, hint=""),
         "an unknown key of a wave": waves(from_=1),
@@ -83,7 +86,13 @@ def changed_documents(good: Document) -> list[Document]:
         "a table that is not used": {"tables": [*tables, unused]},
         "no table": {"tables": []},
         "a table that is none": {"tables": [{}, *tables[1:]]},
-        "a table of version 3": {"tables": [{**tables[0], "version": 3}, *tables[1:]]},
+        "a table of version 2": {"tables": [{**tables[0], "version": 2}, *tables[1:]]},
+        "a table of answers of version 2": {
+            "tables": [tables[0], {**tables[1], "version": 2}, *tables[2:]]
+        },
+        "knots of a table of answers": {
+            "tables": [tables[0], {**tables[1], "knots": [-1.0, 1.0]}, *tables[2:]]
+        },
         "a table for numbers at a scale": waves(tables=[0, 0, 1, 2, 3, 4]),
         "a table for answers at a number": waves(tables=[0, 1, 2, 3, 4, 1])
         | question(5, "answers", kind="number", lower=0, upper=1, unit=""),
@@ -104,6 +113,9 @@ def changed_documents(good: Document) -> list[Document]:
         ),
         "no question": {"questions": []},
         "questions as an object": {"questions": {}},
+        "too many questions": {
+            "questions": [{**good["questions"][0], "name": f"a{i}"} for i in range(65)]
+        },
         "a question that is none": {"questions": [None, *good["questions"][1:]]},
         "no name": question(1, "name"),
         "an empty name": question(1, name=""),
@@ -115,6 +127,8 @@ def changed_documents(good: Document) -> list[Document]:
         "a line feed in a label": question(1, label="a\nb"),
         "no unit": question(0, "unit"),
         "equal bounds": question(0, lower=180),
+        "a bound as text": question(0, lower="0"),
+        "a width beyond all numbers": question(0, lower=-1.7e308, upper=1.7e308),
         "bounds of a scale": question(1, lower=0),
         "answers of a number": question(0, answers=[1, 2]),
         "answers of yes/no": question(4, answers=["no", "yes"]),
@@ -140,9 +154,16 @@ def changed_documents(good: Document) -> list[Document]:
         "too few scores": question(2, scores=[1, 2]),
         "scores that decrease": question(2, scores=[3, 2, 1]),
         "scores as texts": question(2, scores=["1", "2", "3"]),
+        "an id with a slash": {"id": "a/b"},
         "an empty title": {"title": ""},
+        "a long title": {"title": "é" * 101},
+        "half a character": {"title": "\ud800"},
+        "a line feed in the text": {"text": "Why?\nBecause."},
         "an empty text": {"text": ""},
         "public as a number": {"public": 1},
+        "a day as an instant": {"opens": "2026-03-01"},
+        "an instant with fractions": {"opens": "2026-03-01T00:00:00.5Z"},
+        "an instant that is none": {"opens": "2026-02-30T00:00:00Z"},
         "closes before it opens": {"closes": "2025-03-01T00:00:00Z"},
     }
     result = [
@@ -164,11 +185,10 @@ def refused_bodies(campaign: Campaign) -> list[Document]:
     report = Report(campaign.fingerprint, "means", 3, id="f" * 32)
     good: Document = json.loads(encode_report(report))
     entry = {"question": "stars", "output": 1, "id": "0" * 32}
-    old = {"version": 1, "campaign": campaign.fingerprint, "attribute": "stars", "output": 1}
     singles: list[tuple[str, str, Document]] = [
-        ("version 1", "malformed-body", {**old, "id": "f" * 32}),
-        ("an attribute in version 2", "malformed-body", {**old, "version": 2, "id": "f" * 32}),
-        ("version 3", "malformed-body", {**good, "version": 3}),
+        ("version 0", "malformed-body", {**good, "version": 0}),
+        ("version 2", "malformed-body", {**good, "version": 2}),
+        ("an attribute", "malformed-body", {**good, "attribute": "stars"}),
         ("a wave", "malformed-body", {**good, "wave": 0}),
         ("labels", "malformed-body", {**good, "labels": {}}),
         ("a round", "malformed-body", {**good, "round": 1}),
@@ -192,7 +212,7 @@ def refused_bodies(campaign: Campaign) -> list[Document]:
         ("labels in a batch", "malformed-body", [{**entry, "labels": {}}]),
         ("an unknown question in a batch", "unknown-question", [{**entry, "question": "x"}]),
     ]
-    head = {"version": 2, "campaign": campaign.fingerprint}
+    head = {"version": 1, "campaign": campaign.fingerprint}
     cases = [(why, REPORT_TYPE, json.dumps(body).encode(), name) for why, name, body in singles]
     cases += [
         (why, BATCH_TYPE, json.dumps({**head, "reports": body}).encode(), name)
@@ -218,7 +238,7 @@ def _packed(campaign: Campaign, report: Report) -> list[tuple[str, str, bytes]]:
     ]
     return [
         *result,
-        ("version 1 in a packed batch", "malformed-body", _changed(body, 0, 1)),
+        ("version 0 in a packed batch", "malformed-body", _changed(body, 0, 0)),
         ("reserved bytes", "malformed-body", _changed(body, 7, 1)),
         (
             "another campaign in a packed batch",

@@ -184,7 +184,7 @@ def _report(campaign: Campaign, index: int) -> Report:
         identity = report_id(campaign, _token(index), place)
     number = None if campaign.schedule is None else (11 * index) % campaign.n_rounds
     name, output = campaign.questions[place].name, (0, last, last // 2)[index % 3]
-    return Report(campaign.fingerprint, name, output, identity, 2, token, labels, number)
+    return Report(campaign.fingerprint, name, output, identity, token, labels, number)
 
 
 def reports(campaign: Campaign) -> Document:

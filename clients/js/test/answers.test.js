@@ -1,11 +1,11 @@
-// Version 2 against the vectors that all clients share.
+// Documents, answers and reports against the vectors that all clients share.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { memory, noutput, vectors } from "../testing/module.js";
 
 const { Client, canonical, certify, draw, encode, labels, readCampaign } = noutput;
-const { good, lying, bad } = vectors("campaigns2");
+const { good, lying, bad } = vectors("campaigns");
 const text = (document) => (typeof document === "string" ? document : JSON.stringify(document));
 const read = (document) => readCampaign(text(document));
 const bytes = async (parts) => Buffer.from(await new Blob(parts).arrayBuffer()).toString("hex");
@@ -99,7 +99,8 @@ test("what is unknown is named, with a hint at newer versions", async () => {
   const [wave] = document.waves;
   const question = { ...document.questions[0] };
   const changes = [
-    [{ version: 3 }, "version of the document"],
+    [{ version: 2 }, "version of the document"],
+    [{ version: 0 }, "version of the document"],
     [{ audience: 1 }, "audience of the document"],
     [{ ask: "two" }, "ask of the document"],
     [{ waves: [wave, wave] }, "next wave"],
@@ -111,7 +112,7 @@ test("what is unknown is named, with a hint at newer versions", async () => {
     [{ admission: { kind: "token", days: 3 } }, "days of the admission"],
     [{ questions: [{ ...question, kind: "rank" }] }, "kind of the question"],
     [{ questions: [{ ...question, hint: "" }] }, "hint of the question"],
-    [{ tables: [{ ...document.tables[0], version: 3 }] }, "version of the table"],
+    [{ tables: [{ ...document.tables[0], version: 2 }] }, "version of the table"],
   ];
   for (const [change, part] of changes) {
     await assert.rejects(read({ ...document, ...change }), {
@@ -122,7 +123,7 @@ test("what is unknown is named, with a hint at newer versions", async () => {
 });
 
 test("reports are written as on the wire", async () => {
-  for (const { campaign, reports, bodies } of vectors("wire2").cases) {
+  for (const { campaign, reports, bodies } of vectors("wire").cases) {
     const own = await read(campaign);
     const client = new Client(own, { storage: memory(), now, policy: { epsilon: 8, total: 8 } });
     const values = Object.fromEntries(own.questions.map((question) =>

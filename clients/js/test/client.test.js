@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { memory, noutput, vectors } from "../testing/module.js";
+import { locks, memory, noutput, vectors } from "../testing/module.js";
 
 const { Client, readCampaign } = noutput;
 const [commute, salary] = await Promise.all(
-  vectors("campaigns").good.map(({ text }) => readCampaign(text)),
+  vectors("campaigns").good.slice(-2).map(({ text }) => readCampaign(text)),
 );
 const now = () => Date.parse("2026-11-01T00:00:00Z");
 const policy = { epsilon: 8, total: 8.5 };
@@ -12,7 +12,7 @@ const policy = { epsilon: 8, total: 8.5 };
 test("the same campaign gets the same report, also after a restart", async () => {
   const storage = memory();
   const first = await new Client(commute, { storage, policy, now }).report(42);
-  assert.deepEqual(Object.keys(first), ["version", "campaign", "attribute", "output", "id"]);
+  assert.deepEqual(Object.keys(first), ["version", "campaign", "question", "output", "id"]);
   assert.match(first.id, /^[0-9a-f]{32}$/);
   const restarted = memory(new Map(storage.entries));
   for (const value of [42, 180, { commute: 0 }]) {
@@ -23,8 +23,8 @@ test("the same campaign gets the same report, also after a restart", async () =>
 
 test("a report is stored before it is returned, and never without storage", async () => {
   const full = { getItem: () => null, setItem: () => { throw new Error("quota"); } };
-  await assert.rejects(new Client(commute, { storage: full, policy, now }).report(42), /quota/);
-  assert.throws(() => new Client(commute, { storage: null, policy, now }), { code: "policy" });
+  await assert.rejects(new Client(commute, { storage: full, locks, policy, now }).report(42), /quota/);
+  assert.throws(() => new Client(commute, { storage: null, locks, policy, now }), { code: "policy" });
 });
 
 test("concurrent calls give one report", async () => {
@@ -92,38 +92,49 @@ test("values are checked by name and never repeated in a message", async () => {
   }
 });
 
-test("a damaged or newer ledger is refused, not forgotten", async () => {
-  for (const text of ["nonsense", '{"version":3,"reports":{}}', '{"version":4,"reports":{},"panels":{}}', "null"]) {
+test("a damaged ledger, or one of another version, is refused, not forgotten", async () => {
+  const other = (version) => [
+    JSON.stringify({ version, reports: {}, panels: {} }),
+    `the ledger must have version 1; found ${JSON.stringify(version)}`,
+  ];
+  const cases = [
+    ...[0, 2, 3, "1", null].map(other),
+    ["nonsense", "the ledger must have version 1; found undefined"],
+    ["null", "the ledger must have version 1; found undefined"],
+    ['{"version":1,"reports":{}}', "the ledger is damaged"],
+    ['{"version":1,"panels":{}}', "the ledger is damaged"],
+  ];
+  for (const [text, message] of cases) {
     const storage = memory(new Map([["noutput-ledger", text]]));
-    await assert.rejects(new Client(commute, { storage, policy, now }).report(42), {
-      code: "policy",
-    });
+    const attempt = new Client(commute, { storage, policy, now }).report(42);
+    await assert.rejects(attempt, { code: "policy", message });
     assert.equal(storage.getItem("noutput-ledger"), text);
   }
 });
 
 test("a ledger with a damaged entry is refused: it would answer again, or give budget back", async () => {
-  const report = { version: 2, campaign: commute.fingerprint, output: 0 };
-  const good = { reports: [report], epsilon: 1, answered: now(), sent: false };
+  const report = { version: 1, campaign: commute.fingerprint, output: 0 };
+  const good = { reports: [report], id: commute.id, epsilon: 1, answered: now(), sent: false };
   const bad = [
     {}, null, [], 1, { ...good, epsilon: undefined }, { ...good, answered: undefined },
     { ...good, epsilon: -1 }, { ...good, epsilon: 0 }, { ...good, epsilon: "1" },
     { ...good, answered: "today" }, { ...good, answered: null }, { ...good, reports: [] },
     { ...good, reports: [null] }, { ...good, reports: {} }, { ...good, reports: undefined },
+    { ...good, id: undefined }, { ...good, id: "A" },
   ];
   const ledgers = bad.flatMap((entry) => [
     { [commute.fingerprint]: entry },
     { ["0".repeat(64)]: entry },
   ]);
   for (const reports of [...ledgers, [], null, "", 1, undefined]) {
-    const text = JSON.stringify({ version: 2, reports });
+    const text = JSON.stringify({ version: 1, reports, panels: {} });
     const storage = memory(new Map([["noutput-ledger", text]]));
     await assert.rejects(new Client(commute, { storage, policy, now }).reports(42), {
       code: "policy",
     });
     assert.equal(storage.getItem("noutput-ledger"), text);
   }
-  const text = JSON.stringify({ version: 2, reports: { [commute.fingerprint]: good } });
+  const text = JSON.stringify({ version: 1, reports: { [commute.fingerprint]: good }, panels: {} });
   const storage = memory(new Map([["noutput-ledger", text]]));
   assert.deepEqual(await new Client(commute, { storage, policy, now }).reports(42), [report]);
 });
@@ -131,18 +142,35 @@ test("a ledger with a damaged entry is refused: it would answer again, or give b
 test("no report leaves where the storage does not keep it", async () => {
   for (const setItem of [() => {}, (key, text) => text.slice(1)]) {
     const storage = { getItem: () => null, setItem };
-    await assert.rejects(new Client(commute, { storage, policy, now }).reports(42), {
+    await assert.rejects(new Client(commute, { storage, locks, policy, now }).reports(42), {
       code: "policy",
     });
   }
 });
 
-test("every attribute is drawn", async () => {
+test("a ledger answers one root per id, unless another is allowed", async () => {
+  const { campaigns, stories } = vectors("roots");
+  const documents = await Promise.all(campaigns.map(({ text }) => readCampaign(text)));
+  for (const story of stories) {
+    const storage = memory();
+    for (const { campaign: place, new_roots: newRoots, answered } of story) {
+      const client = new Client(documents[place], { storage, now, policy: { epsilon: 8, total: 99, newRoots } });
+      const made = client.reports(campaigns[place].values);
+      if (answered) assert.equal((await made).length, 1);
+      else {
+        await assert.rejects(made, { code: "document", message: /knows adaptive by another root/ });
+        await assert.rejects(client.due(), { code: "document" });
+      }
+    }
+  }
+});
+
+test("every question is drawn", async () => {
   const seen = {};
   for (let i = 0; i < 300; i++) {
     const client = new Client(salary, { storage: memory(), policy, now });
-    const { attribute } = await client.report({ salary: 2000, age: 30, change_2: 0 });
-    seen[attribute] = (seen[attribute] ?? 0) + 1;
+    const { question } = await client.report({ salary: 2000, age: 30, change_2: 0 });
+    seen[question] = (seen[question] ?? 0) + 1;
   }
   assert.deepEqual(Object.keys(seen).sort(), ["age", "change_2", "salary"]);
   assert.ok(Math.min(...Object.values(seen)) > 40);

@@ -4,7 +4,7 @@ import test from "node:test";
 import { memory, noutput, shortNap, vectors } from "../testing/module.js";
 
 const { Client, fetchCampaign, readCampaign, send } = noutput;
-const { text } = vectors("campaigns").good[0];
+const { text } = vectors("campaigns").good.at(-2);
 const campaign = await readCampaign(text);
 const now = () => Date.parse("2026-11-01T00:00:00Z");
 const newClient = (storage) => new Client(campaign, { storage, now });

@@ -43,7 +43,7 @@ async function graced(seconds) {
   const found = JSON.parse(vectors("strata").good[0].text);
   found.schedule.grace = seconds;
   const { fingerprint, ...signed } = { ...found, tables: found.tables.map((table) => table.fingerprint) };
-  const form = new Blob(["noutput-campaign 2\n", ...noutput.canonical(signed)]);
+  const form = new Blob(["noutput-campaign 1\n", ...noutput.canonical(signed)]);
   const digest = createHash("sha256").update(Buffer.from(await form.arrayBuffer())).digest("hex");
   return readCampaign(JSON.stringify({ ...found, fingerprint: digest }));
 }

@@ -10,14 +10,22 @@ export const vectors = (name) =>
 
 export const shortNap = { sleep: async () => {} };
 
-/** A storage like localStorage, in memory. */
-export function memory(entries = new Map()) {
-  return {
-    entries,
-    getItem: (key) => entries.get(key) ?? null,
-    setItem: (key, value) => void entries.set(key, String(value)),
-  };
+/** A storage that clients take without a lock, and that tests read as they read localStorage. */
+class Memory extends Map {
+  get entries() {
+    return this;
+  }
+  getItem(key) {
+    return this.get(key) ?? null;
+  }
+  setItem(key, value) {
+    this.set(key, value);
+  }
 }
+export const memory = (entries = []) => new Memory(entries);
+
+/** For storages of a test, which nobody else has. */
+export const locks = { request: async (_, work) => work() };
 
 /** A storage whose entry can be read once, so that every report is a new one. */
 export function forgetful() {

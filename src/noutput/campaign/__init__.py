@@ -19,6 +19,15 @@ from noutput.campaign.report import Report
 from noutput.campaign.schedule import Round, Schedule
 from noutput.campaign.segments import Segments
 from noutput.campaign.waves import NextWave
+from noutput.errors import (
+    DeliveryError,
+    DocumentError,
+    InvalidArgumentError,
+    NotDueError,
+    NoutputError,
+    PolicyError,
+    PrivacyError,
+)
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.certified import CertifiedTable
 from noutput.questions import Choice, Number, Scale, YesNo
@@ -34,10 +43,17 @@ __all__ = [
     "CertifiedTable",
     "Choice",
     "Client",
+    "DeliveryError",
+    "DocumentError",
+    "InvalidArgumentError",
     "Ledger",
     "NextWave",
+    "NotDueError",
+    "NoutputError",
     "Number",
     "Policy",
+    "PolicyError",
+    "PrivacyError",
     "Receipt",
     "Report",
     "Round",

@@ -29,7 +29,7 @@ _FLAT = rf"[^][{{}}]{{0,{MAX_ENTRY - 2}}}+"
 _OBJECT = rf"\{{{_FLAT}(?:\{{{_FLAT}\}}{_FLAT})?+\}}"
 _ENTRY = re.compile(rf"({_OBJECT})[ \t\n\r]*+(?:,[ \t\n\r]*+|(\]))")
 _COMPACT = re.compile(
-    r'\{"(attribute|question)":"([a-z][a-z0-9_]{0,63})",'
+    r'\{"question":"([a-z][a-z0-9_]{0,63})",'
     r'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"\}'
 )
 
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
         for index, (start, end) in enumerate(self.spans):
             found = _COMPACT.fullmatch(self.text, start, end)
             if found is not None:  # the very form that clients write
-                yield {found[1]: found[2], "output": int(found[3]), "id": found[4]}
+                yield {"question": found[1], "output": int(found[2]), "id": found[3]}
             else:
                 yield parse(self.text[start:end], f"reports[{index}]")
 

@@ -11,22 +11,19 @@ from typing import TypeAlias
 
 from noutput import _checks
 from noutput._text import check_pattern, check_text
-from noutput.campaign import version1, version2
+from noutput.campaign import document
 from noutput.campaign.admission import Admission
 from noutput.campaign.schedule import Round, Schedule, check_schedule
 from noutput.campaign.segments import Labels, Segments, check_segments, read_labels
-from noutput.campaign.text import NEWER, check_instant, format_instant
+from noutput.campaign.text import check_instant, format_instant
 from noutput.campaign.waves import Bounds, Inputs, NextWave, check_chain, check_wave, narrowed
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.certified import CertifiedTable
 from noutput.questions import Answers, Number, Question
 
-__all__ = ["FORMAT", "MAX_QUESTIONS", "OBJECTIVES", "VERSION", "Campaign", "Table"]
+__all__ = ["MAX_QUESTIONS", "OBJECTIVES", "Campaign", "Table"]
 
-FORMAT = "noutput-campaign"
-VERSION = 2
 MAX_QUESTIONS = 64
 Table: TypeAlias = CertifiedTable | AnswerTable
 OBJECTIVES = {  # by kind of question; the first is the default
@@ -65,9 +62,6 @@ class Campaign:
         What each table was designed for, one per question: "balanced" (the mean and the
         distribution), "mean" or "distribution" for numbers; "cdf" (the default of scales),
         "shares" (the default of choices and yes/no), "mean" or "balanced" for answers.
-    version : 1 or 2
-        Of the document. Version 1 is for devices with older clients: it has numbers only, which
-        share one table, and asks one of them.
     admission : Admission
         Whose reports are counted: everybody's, if not given.
     segments : Segments, optional
@@ -158,7 +152,6 @@ class Campaign:
     public: bool = False
     ask: str = "one"
     objectives: tuple[str, ...] = ()
-    version: int = VERSION
     admission: Admission = Admission()  # noqa: RUF009 (frozen)
     segments: Segments | None = None
     schedule: Schedule | None = None
@@ -185,12 +178,9 @@ class Campaign:
         object.__setattr__(self, "tables", _tables(self.tables, self.questions))
         objectives = _objectives(self.objectives, self.questions)
         object.__setattr__(self, "objectives", objectives)
-        _checks.whole("version", self.version, 1, VERSION)
         _check_admission(self.admission)
         check_segments(self)
         check_schedule(self)
-        if self.version == 1:
-            version1.check(self)
         check_chain(self)
         for name, value in zip(("bounds", "inputs", "reasons"), check_wave(self), strict=True):
             object.__setattr__(self, name, value)
@@ -323,12 +313,12 @@ class Campaign:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical form of the document's version, as 64 hexadecimal digits."""
-        return version1.fingerprint(self) if self.version == 1 else version2.fingerprint(self)
+        """SHA-256 of the canonical form of the document, as 64 hexadecimal digits."""
+        return document.fingerprint(self)
 
     def to_json(self) -> str:
         """Return the campaign as a JSON document with a format version and its fingerprint."""
-        return version1.write(self) if self.version == 1 else version2.write(self)
+        return document.write(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Campaign:
@@ -342,20 +332,11 @@ class Campaign:
         PrivacyError
             If a table is not as private as it claims.
         """
-        found = document.parse(text)
-        if found.get("format") != FORMAT:
-            raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
-        version = found.get("version")
-        if type(version) is not int or version not in (1, 2):
-            raise DocumentError("version", f"be 1 or 2: otherwise {NEWER}", version)
-        if version == 1:
-            campaign = cls(**version1.read(found, MAX_QUESTIONS))
-        else:
-            first, *later = version2.read(found, MAX_QUESTIONS)
-            campaign = cls(**first)
-            for index, parts in enumerate(later, start=1):
-                version2.check_predecessor(found, index, campaign.fingerprint)
-                campaign = cls(**parts, predecessor=campaign)
+        found, (first, *later) = document.read(text, MAX_QUESTIONS)
+        campaign = cls(**first)
+        for index, parts in enumerate(later, start=1):
+            document.check_predecessor(found, index, campaign.fingerprint)
+            campaign = cls(**parts, predecessor=campaign)
         if found["fingerprint"] != campaign.fingerprint:
             rule = f"be {campaign.fingerprint}"
             raise DocumentError("fingerprint", rule, found["fingerprint"])

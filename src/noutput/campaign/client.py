@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from noutput.campaign.drawing import (
@@ -19,6 +21,7 @@ from noutput.campaign.drawing import (
 )
 from noutput.campaign.policy import Policy
 from noutput.campaign.schedule import rounds_of
+from noutput.campaign.segments import read_labels
 from noutput.campaign.text import format_instant
 from noutput.errors import (
     DeliveryError,
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from noutput.campaign.ledger import Ledger
     from noutput.campaign.report import Report
     from noutput.campaign.schedule import Round
-    from noutput.campaign.segments import Labels
+    from noutput.campaign.segments import Labels, Told
 
 __all__ = ["Client"]
 
@@ -60,6 +63,8 @@ class Client:
     PrivacyError
         If a table may lose more privacy than the policy allows for one campaign, as decided in
         whole numbers; what the campaign claims does not matter.
+    DocumentError
+        If the ledger knows the campaign's id by another root, and the policy does not allow that.
     PolicyError
         If the campaign asks all of its questions, or asks several times per period, and all of it
         together may lose more.
@@ -85,6 +90,7 @@ class Client:
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
+    >>> client.check_total()  # nothing is spent yet
     >>> report = client.report("yes")
     >>> client.report("no") == report, client.reports("yes") == [report]
     (True, True)
@@ -100,9 +106,10 @@ class Client:
     >>> noon = datetime(2026, 3, 3, 12, tzinfo=UTC).timestamp()
     >>> policy = Policy(epsilon=1.5, segments={"platform"})
     >>> client = Client(daily, Ledger(None), policy, clock=lambda: noon)
-    >>> client.shown_labels({"platform": "web", "country": "fr"}), client.due()
+    >>> shown = client.shown_labels({"platform": "web", "country": "fr"})
+    >>> shown, client.due()
     ({'platform': 'web'}, True)
-    >>> report = client.report("yes", labels={"platform": "web", "country": "fr"})
+    >>> report = client.report("yes", labels=shown)
     >>> report.labels, report.round, client.made() == [report], client.next_round().number
     ((('platform', 'web'),), 2, True, 3)
     """
@@ -120,6 +127,7 @@ class Client:
         self._policy = Policy() if policy is None else policy
         self._clock = clock
         _check_policy(campaign, self._policy)
+        ledger.check_root(campaign.id, campaign.root, self._policy)
 
     @property
     def campaign(self) -> Campaign:
@@ -169,19 +177,35 @@ class Client:
         return dict(told_labels(self._campaign, labels, self._policy))
 
     def due(self) -> bool:
-        """Say whether an answer is wanted now, and none was given.
+        """Say whether an answer is wanted now, none was given, and the policy allows one.
 
-        It is where the campaign is open and, if it has a schedule, the present round is one of
-        the device's own.
+        It is where the campaign is open, its cost is within what is left of the policy's total
+        and, if it has a schedule, the present round is one of the device's own.
         """
         campaign = self._campaign
         moment = self._moment()
         if not campaign.is_open(moment):
             return False
         if campaign.schedule is None:
-            return not self.made()
-        found = self.next_round()
-        return found is not None and found.start <= moment
+            is_wanted = not self.made()
+        else:
+            coming = self.next_round()
+            is_wanted = coming is not None and coming.start <= moment
+        try:
+            self.check_total()
+        except PolicyError:
+            return False
+        return is_wanted
+
+    def check_total(self) -> None:
+        """Raise `PolicyError` where a new answer would now exceed the policy's total."""
+        since = self._clock() - self._policy.seconds
+        self._policy.check([self._ledger.spent(since)], self._cost())
+
+    def _cost(self) -> float:
+        campaign = self._campaign
+        answers = 1 if campaign.schedule is None else campaign.schedule.answers
+        return self._policy.cost(campaign.epsilon, answers)
 
     def next_round(self) -> Round | None:
         """Return the next round in which the device answers and has not answered yet.
@@ -251,7 +275,8 @@ class Client:
             what `enroll` returns. Reports that were made before have theirs.
         labels : mapping of names to labels
             Public labels that the application knows, where the campaign has segments. Those that
-            the policy does not allow are left out; `shown_labels` says which leave the device.
+            the policy does not allow are left out, with a warning; `shown_labels` says which leave
+            the device.
 
         Returns
         -------
@@ -271,7 +296,12 @@ class Client:
         """
         campaign = self._campaign
         inputs = inputs_of(campaign, values)
+        labels = read_labels(labels)
         told = told_labels(campaign, labels, self._policy)
+        if missing := _left_out(labels, told):
+            names = ", ".join(missing)
+            message = f"labels are left out, because the policy does not name them: {names}"
+            warnings.warn(message, stacklevel=1)  # from one line, so that it is shown once
         if campaign.schedule is None:
             stored = self._ledger.find(campaign.root)
             if stored:
@@ -283,12 +313,10 @@ class Client:
             rule = f"lie in the campaign's time, from {opens} until before {closes}"
             raise InvalidArgumentError("now", rule, format_instant(moment))
         number = self._own_round(moment)
-        answers = 1 if campaign.schedule is None else campaign.schedule.answers
-        cost = self._policy.cost(campaign.epsilon, answers)
         drawn = Drawn(admitted_token(campaign, token), told, number)
-        return self._ledger.remember(
-            _key(campaign, number), cost, self._policy, now, lambda: draw(campaign, inputs, drawn)
-        )
+        key = _key(campaign, number)
+        make = partial(draw, campaign, inputs, drawn)
+        return self._ledger.remember(key, self._cost(), self._policy, now, make, campaign.id)
 
     @keeping_no_value
     def submit(
@@ -309,6 +337,11 @@ class Client:
             As those of `reports`.
         route : Route, optional
             How patiently the collector is spoken to.
+
+        Returns
+        -------
+        Receipt
+            How many reports were counted, and the names of the labels that did not leave.
 
         Raises
         ------
@@ -334,9 +367,13 @@ class Client:
         ...     print(error)  # nobody listens there
         no answer from http://127.0.0.1:1/campaigns/commute/reports: ...
         """
-        sent = [self._send(url, each, route) for each in self.reports(values, token, labels)]
+        labels = read_labels(labels)
+        reports = self.reports(values, token, labels)
+        sent = [self._send(url, report, route) for report in reports]
         accepted = sum(receipt.accepted for receipt in sent)
-        return replace(sent[0], accepted=accepted, repeated=len(sent) - accepted)
+        left_out = _left_out(labels, reports[0].labels)
+        repeated = len(sent) - accepted
+        return replace(sent[0], accepted=accepted, repeated=repeated, left_out=left_out)
 
     def resend(self, url: str, route: Route | None = None) -> int:
         """Send the reports on the campaign that were drawn and never acknowledged.
@@ -428,6 +465,11 @@ class Client:
 def _key(campaign: Campaign, number: int | None) -> str:
     """Return by what a ledger knows an answer: the campaign, and the round where it has some."""
     return campaign.root if number is None else f"{campaign.root}:{number}"
+
+
+def _left_out(labels: Mapping[str, str], told: Told) -> tuple[str, ...]:
+    """Return the names of the labels that are not told."""
+    return tuple(name for name in labels if name not in dict(told))
 
 
 def _check_policy(campaign: Campaign, policy: Policy) -> None:

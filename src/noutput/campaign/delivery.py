@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 from noutput._text import check_pattern
 from noutput.campaign import wire
-from noutput.campaign.campaign import FORMAT, Campaign
+from noutput.campaign.campaign import Campaign
 from noutput.campaign.connection import Deadline, Request, open_request
+from noutput.campaign.document import FORMAT
 from noutput.campaign.packed import encode_packed
 from noutput.errors import DeliveryError, DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
@@ -44,6 +45,14 @@ _PIECE = 1 << 16
 class Receipt:
     """A collector's acknowledgement: each report was counted, now or before.
 
+    Parameters
+    ----------
+    accepted, repeated : int
+        How many reports were counted now, and how many had been counted before.
+    left_out : tuple of str
+        The names of the labels that were given to `Client.submit` and that the reports do not
+        carry, because the policy did not name them when the reports were made.
+
     Examples
     --------
     >>> receipt = Receipt(accepted=1, repeated=0)
@@ -53,6 +62,7 @@ class Receipt:
 
     accepted: int
     repeated: int
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

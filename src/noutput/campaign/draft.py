@@ -21,7 +21,7 @@ from noutput.campaign.draft_strata import (
     read_segments,
 )
 from noutput.campaign.keys import check_keys
-from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.errors import DocumentError
 from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ __all__ = ["CampaignDraft"]
 
 _NEEDED = ("id", "title", "text", "epsilon", "opens", "closes", "questions")
 _OPTIONAL = ("public", "ask", "admission", "table", "adaptive", "segments", "schedule")
-_OLD_NEEDED = ("id", "title", "question", "epsilon", "opens", "closes", "attributes")
-_OLD_OPTIONAL = ("public", "goal", "table")
-_ATTRIBUTE_NEEDED = ("name", "lower", "upper")
 _ADMISSION = ("kind", "reports_per_hour", "issuer", "key")
 _TABLE = ("outputs", "objective", "method")
 _OBJECTIVES = {"balanced": "balanced", "mean": "worst", "distribution": "distribution"}
@@ -89,44 +86,26 @@ class CampaignDraft:
 
     @classmethod
     def from_toml(cls, text: str) -> CampaignDraft:
-        """Read a draft; every error names the key, the rule and what was found.
-
-        A draft of the older form, with ``[[attributes]]``, becomes a campaign of version 1, as it
-        always did.
-        """
+        """Read a draft; every error names the key, the rule and what was found."""
         try:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise DocumentError("file", "be TOML", str(error)) from None
-        old = "attributes" in found and "questions" not in found
-        if old:
-            check_keys("", found, _OLD_NEEDED, _OLD_OPTIONAL)
-        else:
-            check_keys("", found, _NEEDED, _OPTIONAL)
+        check_keys("", found, _NEEDED, _OPTIONAL)
         for name in ("opens", "closes"):
             if not isinstance(found[name], datetime) or found[name].tzinfo is None:
                 rule = "be an instant with a time zone, such as 2026-03-01T00:00:00Z, not in quotes"
                 raise DocumentError(name, rule, str(found[name]))
         epsilon = _checks.positive("epsilon", found.pop("epsilon"))
         table = _read_table(found.pop("table", {}))
-        return _read_old(found, epsilon, table) if old else _read_new(found, epsilon, table)
+        return _read(found, epsilon, table)
 
     def campaign(self, tables: Sequence[Table]) -> Campaign:
         """Return the campaign with these tables, one per question."""
         return Campaign(**self.parts, tables=tuple(tables))
 
 
-def _read_old(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
-    """Read a draft with attributes: a campaign of version 1."""
-    goal = _checks.choice("goal", found.pop("goal", _goal(table)), _OBJECTIVES)
-    questions = _read_attributes(found.pop("attributes"))
-    found["text"] = found.pop("question")
-    objectives = (goal,) * len(questions)
-    parts = {**found, "questions": questions, "objectives": objectives, "version": 1}
-    return CampaignDraft(parts, (_number_design(epsilon, goal, table),) * len(questions))
-
-
-def _read_new(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
+def _read(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> CampaignDraft:
     segments = read_segments(found.pop("segments", None))
     schedule = read_schedule(found.pop("schedule", None))
     notes = fit_closing(found, schedule)
@@ -174,20 +153,6 @@ def _number_design(epsilon: float, goal: str, table: dict[str, Any]) -> dict[str
 def _check_table_used(table: dict[str, Any], questions: list[Question]) -> None:
     if table and not any(isinstance(question, Number) for question in questions):
         raise DocumentError("table", "be absent: it is for numbers, and none is asked", table)
-
-
-def _read_attributes(value: object) -> tuple[Number, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise DocumentError("attributes", "be tables, each headed [[attributes]]", value)
-    result = []
-    for index, entry in enumerate(value):
-        check_keys(f"attributes[{index}].", entry, _ATTRIBUTE_NEEDED, ("unit",))
-        try:
-            result.append(Number(**entry))
-        except InvalidArgumentError as error:
-            name = f"attributes[{index}].{error.name}"
-            raise DocumentError(name, error.rule, error.found) from None
-    return tuple(result)
 
 
 def _read_table(value: object) -> dict[str, Any]:

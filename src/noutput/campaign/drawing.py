@@ -171,10 +171,7 @@ def _draw_one(campaign: Campaign, place: int, x: float, drawn: Drawn) -> Report:
     name = campaign.questions[place].name
     identity = report_id(campaign, token, place) if token else new_id()
     text = write_token(campaign, token) if token else ""
-    version = campaign.version
-    return Report(
-        campaign.fingerprint, name, output, identity, version, text, drawn.labels, drawn.round
-    )
+    return Report(campaign.fingerprint, name, output, identity, text, drawn.labels, drawn.round)
 
 
 def _output(table: Table, x: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import sqlite3
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from noutput.campaign.report import Report
 from noutput.campaign.schedule import SECRET_BYTES
-from noutput.errors import InvalidArgumentError
+from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from noutput.campaign.policy import Policy
@@ -22,38 +23,41 @@ if TYPE_CHECKING:
 __all__ = ["Ledger"]
 
 _APPLICATION = 0x6E6F7574  # "nout"
-_VERSION = 5
+_VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process
 _OTHERS = 0o077  # the rights of everybody but the owner
-_TOKENS = (
-    "ALTER TABLE reports ADD COLUMN token TEXT NOT NULL DEFAULT ''",
+_SCHEMA = (
+    # One row per answer: what it cost, and when.
+    """
+    CREATE TABLE answers (
+        campaign TEXT PRIMARY KEY, -- its root, and the number of the round after a colon
+        name TEXT NOT NULL, -- its id, which no other root may have
+        epsilon REAL NOT NULL,
+        answered REAL NOT NULL -- seconds since 1970
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE reports (
+        campaign TEXT NOT NULL, -- as in answers
+        place INTEGER NOT NULL, -- from 0, in the order in which they are sent
+        question TEXT NOT NULL,
+        output INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        sent REAL, -- when a collector has acknowledged it
+        token TEXT NOT NULL, -- empty where the campaign is open to everybody
+        drawn TEXT NOT NULL, -- the fingerprint of the wave that it was drawn from
+        labels TEXT NOT NULL, -- JSON: pairs of name and label
+        round INTEGER,
+        PRIMARY KEY (campaign, place)
+    ) WITHOUT ROWID
+    """,
+    # What an issuer is asked with, and its answer, until there are reports.
     """
     CREATE TABLE enrollments (
         campaign TEXT PRIMARY KEY, secret BLOB NOT NULL, token TEXT NOT NULL DEFAULT ''
     ) WITHOUT ROWID
     """,
-)
-_SCHEMA = (
-    """
-    CREATE TABLE answers (
-        campaign TEXT PRIMARY KEY, version INTEGER NOT NULL, epsilon REAL NOT NULL,
-        answered REAL NOT NULL
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE reports (
-        campaign TEXT NOT NULL, place INTEGER NOT NULL, question TEXT NOT NULL,
-        output INTEGER NOT NULL, id TEXT NOT NULL, sent REAL, PRIMARY KEY (campaign, place)
-    ) WITHOUT ROWID
-    """,
-)
-_WAVES = (  # `campaign` is the root of the chain of waves, `drawn` the wave's own fingerprint
-    "ALTER TABLE reports ADD COLUMN drawn TEXT NOT NULL DEFAULT ''",
-    "UPDATE reports SET drawn = campaign",
-)
-_STRATA = (
-    "ALTER TABLE reports ADD COLUMN labels TEXT NOT NULL DEFAULT '[]'",
-    "ALTER TABLE reports ADD COLUMN round INTEGER",
+    # What the device draws its rounds from, and the round that it joined in.
     """
     CREATE TABLE panels (
         campaign TEXT PRIMARY KEY, secret BLOB NOT NULL, joined INTEGER NOT NULL
@@ -61,23 +65,9 @@ _STRATA = (
     """,
 )
 _SELECT = (
-    "SELECT drawn, question, output, id, version, token, labels, round "
+    "SELECT drawn, question, output, id, token, labels, round "
     "FROM reports JOIN answers USING (campaign)"
 )
-_FROM_VERSION_1 = (  # one report per campaign, with its cost
-    "ALTER TABLE reports RENAME TO before",
-    *_SCHEMA,
-    "INSERT INTO answers SELECT campaign, 1, epsilon, answered FROM before",
-    "INSERT INTO reports SELECT campaign, 0, attribute, output, id, sent FROM before",
-    "DROP TABLE before",
-)
-_STEPS = {
-    0: (*_SCHEMA, *_TOKENS, *_WAVES, *_STRATA),
-    1: (*_FROM_VERSION_1, *_TOKENS, *_WAVES, *_STRATA),
-    2: (*_TOKENS, *_WAVES, *_STRATA),
-    3: (*_WAVES, *_STRATA),
-    4: _STRATA,
-}
 
 
 class Ledger:
@@ -110,8 +100,7 @@ class Ledger:
     -----
     SQLite's locks are POSIX locks of the process: closing *any* descriptor of the file releases
     them all, whichever thread took them. So nothing here ever opens the file but SQLite, which
-    knows that; a new file is made under another name and linked into place. A file that an older
-    version made is brought to the present form in one transaction when it is opened.
+    knows that; a new file is made under another name and linked into place.
 
     Examples
     --------
@@ -122,6 +111,7 @@ class Ledger:
     ...     again = ledger.remember(name, 1.0, Policy(), 9.0, lambda: [Report(name, "a", 1)])
     >>> again == first
     True
+    >>> Ledger(None).check_root("commute", name, Policy())  # which it does not know
 
     What a device does with it: send what is pending, and mark it.
 
@@ -174,11 +164,10 @@ class Ledger:
                 raise InvalidArgumentError("ledger", "be a ledger of noutput", self._name)
             elif version == _VERSION:
                 return
-            elif version not in range(1, _VERSION):
-                rule = f"have a version up to {_VERSION}: it needs a newer version of noutput"
-                raise InvalidArgumentError("ledger", rule, version)
-            for step in _STEPS[version]:
-                connection.execute(step)
+            else:
+                raise InvalidArgumentError("ledger", f"have version {_VERSION}", version)
+            for statement in _SCHEMA:
+                connection.execute(statement)
             connection.execute(f"PRAGMA user_version={_VERSION}")
 
     def _keep_from_others(self) -> None:
@@ -199,6 +188,7 @@ class Ledger:
         policy: Policy,
         now: float,
         make: Callable[[], list[Report]],
+        name: str = "",
     ) -> list[Report]:
         """Return the stored reports on a campaign, or make them and store them.
 
@@ -215,22 +205,25 @@ class Ledger:
             The time, in seconds since 1970.
         make : callable
             Draws the reports; called at most once, and only where the policy allows it.
+        name : str
+            The campaign's id.
 
         Raises
         ------
         PolicyError
             If new reports would exceed the policy's total; nothing is drawn then.
+        DocumentError
+            If the ledger knows the id by another root, and the policy does not allow that.
         """
         with self._transaction() as connection:
             stored = _find(connection, campaign)
             if stored:
                 return stored
+            _check_root(connection, name, campaign, policy)
             policy.check(_costs(connection, now - policy.seconds), cost)
             reports = make()
-            connection.execute(
-                "INSERT INTO answers VALUES (?, ?, ?, ?)",
-                (campaign, reports[0].version, cost, now),
-            )
+            row = (campaign, name, cost, now)
+            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
             connection.executemany(
                 "INSERT INTO reports VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?)",
                 [
@@ -251,6 +244,24 @@ class Ledger:
             connection.execute("DELETE FROM enrollments WHERE campaign = ?", (campaign,))
         return reports
 
+    def check_root(self, name: str, root: str, policy: Policy) -> None:
+        """Raise `DocumentError` where the ledger knows a campaign's id by another root.
+
+        Parameters
+        ----------
+        name, root : str
+            The campaign's id, and its fingerprint or that of its first wave.
+        policy : Policy
+            Says whether that is allowed.
+
+        Notes
+        -----
+        Whoever hands out several documents under one id could tell devices apart by the
+        fingerprint that their reports name, and would get an answer of a device to each.
+        """
+        with self._transaction() as connection:
+            _check_root(connection, name, root, policy)
+
     def find(self, campaign: str) -> list[Report]:
         """Return the stored reports on a campaign (by root); none where there are none."""
         with self._transaction() as connection:
@@ -259,7 +270,7 @@ class Ledger:
     def spent(self, since: float) -> float:
         """Return the sum of the costs of campaigns answered after an instant."""
         with self._transaction() as connection:
-            return sum(_costs(connection, since))
+            return math.fsum(_costs(connection, since))
 
     def pending(self, campaign: str = "") -> list[Report]:
         """Return the reports that were answered and not yet marked as sent, oldest first.
@@ -411,15 +422,28 @@ def _create(name: str) -> None:
         os.unlink(beside)  # noqa: PTH108 (pathlib takes long to load)
 
 
+def _check_root(connection: sqlite3.Connection, name: str, key: str, policy: Policy) -> None:
+    root = key.partition(":")[0]
+    rows = connection.execute("SELECT campaign FROM answers WHERE name = ?", (name,))
+    known = {key.partition(":")[0] for (key,) in rows}
+    if name and known and root not in known and not policy.new_roots:
+        rule = (
+            f"be {min(known)}, by which the ledger knows it: if the campaign was made anew, and "
+            f"this is not a document for some devices only, allow it with Policy(new_roots=True), "
+            f"or noutput report --new-root"
+        )
+        raise DocumentError(f"root of the campaign {name!r}", rule, root)
+
+
 def _find(connection: sqlite3.Connection, campaign: str) -> list[Report]:
     rows = connection.execute(f"{_SELECT} WHERE campaign = ? ORDER BY place", (campaign,))
     return [_report(*row) for row in rows]
 
 
 def _report(*row: Any) -> Report:
-    drawn, question, output, identity, version, token, labels, number = row
+    drawn, question, output, identity, token, labels, number = row
     told = tuple((name, label) for name, label in json.loads(labels))
-    return Report(drawn, question, output, identity, version, token, told, number)
+    return Report(drawn, question, output, identity, token, told, number)
 
 
 def _costs(connection: sqlite3.Connection, since: float) -> list[float]:

@@ -16,6 +16,7 @@ from noutput.campaign.problems import WireError
 from noutput.campaign.report import ID_BYTES, Report
 from noutput.campaign.tokens import packed_bytes, read_token
 from noutput.campaign.wire import (
+    VERSION,
     Entry,
     check_count,
     check_member,
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADER_BYTES", "PackedBatch", "decode_packed", "encode_packed", "open_packed"]
 
-# By version: all that precedes the ids.
-_HEADERS = {1: struct.Struct("<BBBBI32s"), 2: struct.Struct("<BBBBBBHI32s")}
-HEADER_BYTES = max(header.size for header in _HEADERS.values())
+_HEADER = struct.Struct("<BBBBBBHI32s")  # all that precedes the ids
+HEADER_BYTES = _HEADER.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,8 @@ def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
         answers = answers << width | place << output_bits | report.output
     size = -(-len(ordered) * width // 8)
     answers <<= 8 * size - len(ordered) * width
-    head = _HEADERS[campaign.version].pack(
-        campaign.version, *_fields(campaign), len(ordered), bytes.fromhex(campaign.fingerprint)
-    )
+    fingerprint = bytes.fromhex(campaign.fingerprint)
+    head = _HEADER.pack(VERSION, *_fields(campaign), len(ordered), fingerprint)
     ids = bytes.fromhex("".join(report.id for report in ordered))
     data = head + ids + answers.to_bytes(size, "big")
     if campaign.admission.needs_token:
@@ -140,15 +139,12 @@ def encode_packed(campaign: Campaign, reports: Iterable[Report]) -> bytes:
 
 
 def _fields(campaign: Campaign) -> tuple[int, ...]:
-    """Return what the header has between the version and the count, by the campaign's version.
+    """Return what the header has between the version and the count.
 
-    Version 1 has the two widths and a reserved zero. Version 2 has the widths of wave, stratum,
-    question and output, and the bytes of a token: the lowest 8 bits, then 16 more. A wave takes no
-    bits: the fingerprint names it.
+    These are the widths of wave, stratum, question and output, and the bytes of a token: the
+    lowest 8 bits, then 16 more. A wave takes no bits: the fingerprint names it.
     """
     stratum_bits, question_bits, output_bits = widths(campaign)
-    if campaign.version == 1:
-        return question_bits, output_bits, 0
     high, low = divmod(packed_bytes(campaign), 256)
     return 0, stratum_bits, question_bits, output_bits, low, high
 
@@ -164,15 +160,13 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     WireError
         If one of them is wrong; its `problem` says which.
     """
-    if not data or data[0] != campaign.version:
+    if not data or data[0] != VERSION:
         found = data[0] if data else "no byte"
-        rule = f"be {campaign.version}, that of the campaign's document"
-        raise WireError("malformed-body", "version", rule, found)
-    header = _HEADERS[campaign.version]
-    if len(data) < header.size:
-        rule = f"have at least {header.size} bytes"
+        raise WireError("malformed-body", "version", f"be {VERSION}", found)
+    if len(data) < HEADER_BYTES:
+        rule = f"have at least {HEADER_BYTES} bytes"
         raise WireError("malformed-body", "body", rule, len(data))
-    _, *fields, count, fingerprint = header.unpack_from(data)
+    _, *fields, count, fingerprint = _HEADER.unpack_from(data)
     if fingerprint.hex() != campaign.fingerprint:
         rule = f"be {campaign.fingerprint}"
         raise WireError("wrong-fingerprint", "campaign", rule, fingerprint.hex())
@@ -180,7 +174,7 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
         raise WireError("malformed-body", "widths", f"be {_fields(campaign)}", tuple(fields))
     check_count(count, most_reports(campaign))
     bits = count * sum(widths(campaign))
-    split = header.size + ID_BYTES * count
+    split = HEADER_BYTES + ID_BYTES * count
     end = split + -(-bits // 8)
     length = end + count * packed_bytes(campaign)
     if len(data) != length:
@@ -189,7 +183,7 @@ def open_packed(data: bytes, campaign: Campaign) -> PackedBatch:
     if data[end - 1] & ((1 << -bits % 8) - 1):
         raise WireError("malformed-body", "padding", "be zero", data[end - 1])
     view = memoryview(data)
-    ids, answers, tokens = view[header.size : split], view[split:end], view[end:]
+    ids, answers, tokens = view[HEADER_BYTES:split], view[split:end], view[end:]
     return PackedBatch(count, *widths(campaign), ids, answers, tokens)
 
 

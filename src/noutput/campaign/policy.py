@@ -32,6 +32,10 @@ class Policy:
     segments : collection of str
         The names of the segments whose labels may leave the device. Labels are not protected; by
         default, none leaves.
+    new_roots : bool
+        Whether a campaign may be answered whose id the ledger knows by another root. That is right
+        where the operator has made the campaign anew; but whoever hands out several documents under
+        one id gets several answers of a person, and can tell that they belong together.
 
     Notes
     -----
@@ -54,6 +58,7 @@ class Policy:
     total: float = 4.0
     days: float = 30.0
     segments: Set[str] = frozenset()
+    new_roots: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "total", "days"):

@@ -48,7 +48,6 @@ PROBLEMS = {
         ProblemKind("campaign-not-open", 403, "The campaign is not open now."),
         ProblemKind("body-too-large", 413, "The body is larger than its content type allows."),
         ProblemKind("unsupported-media-type", 415, "The content type is none of the wire format."),
-        ProblemKind("unknown-attribute", 422, "The campaign has no such attribute."),
         ProblemKind("unknown-question", 422, "The campaign has no such question."),
         ProblemKind("unknown-output", 422, "The question's table has no such output."),
         ProblemKind("unknown-label", 422, "The campaign's segments have no such label."),

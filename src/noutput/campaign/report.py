@@ -48,8 +48,6 @@ class Report:
     id : str
         128 random bits as 32 hexadecimal digits: the same in every attempt to send the report,
         so that it is counted once. A new one unless given.
-    version : 1 or 2
-        Of the campaign's document, and so of the form in which the report travels.
     token : str
         What admits the report to a campaign that is not open; empty otherwise. The id is a hash of
         it then.
@@ -62,14 +60,13 @@ class Report:
     Examples
     --------
     >>> Report("0" * 64, "commute", 3, id="f" * 32)
-    Report(campaign='0000...', question='commute', output=3, id='ffff...', version=2, ...)
+    Report(campaign='0000...', question='commute', output=3, id='ffff...', ...)
     """
 
     campaign: str
     question: str
     output: int
     id: str = field(default_factory=new_id)
-    version: int = 2
     token: str = field(default="", repr=False)
     labels: Told = ()
     round: int | None = None
@@ -79,7 +76,6 @@ class Report:
         check_text("question", self.question, 1, 64)
         _checks.whole("output", self.output, 0, 255)
         check_pattern("id", self.id, ID, "be 32 hexadecimal digits")
-        _checks.whole("version", self.version, 1, 2)
         check_token("token", self.token)
         for name, label in self.labels:
             check_name("labels", name)

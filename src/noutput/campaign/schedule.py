@@ -202,8 +202,6 @@ def check_schedule(campaign: Campaign) -> None:
         return
     if not isinstance(found, Schedule):
         raise InvalidArgumentError("schedule", "be a Schedule", type(found).__name__)
-    if campaign.version == 1:
-        raise InvalidArgumentError("schedule", "be absent, in version 1", found)
     if campaign.next_wave is not None:
         raise InvalidArgumentError("schedule", "be absent where a campaign is adaptive", found)
     if campaign.admission.needs_token:

@@ -41,8 +41,8 @@ class Segments:
     ----------
     names : tuple of (str, tuple of str)
         From 1 to 8 different names, as questions have them, each with at least 2 different labels
-        of 1 to 64 bytes of UTF-8, without control characters, quotes, backslashes, brackets and
-        braces. A mapping of names to labels is taken, too.
+        of 1 to 64 bytes of UTF-8, without characters that cannot be seen, quotes, backslashes,
+        brackets and braces. A mapping of names to labels is taken, too.
     minimum : int
         How many reports a combination of labels has before it is shown; at least 100.
 
@@ -182,14 +182,10 @@ def read_labels(labels: Labels) -> dict[str, str]:
 
 
 def check_segments(campaign: Campaign) -> None:
-    """Refuse segments that are none, or that the campaign's document cannot have."""
+    """Refuse segments that are none."""
     found: object = campaign.segments
-    if found is None:
-        return
-    if not isinstance(found, Segments):
+    if not isinstance(found, Segments | None):
         raise InvalidArgumentError("segments", "be Segments", type(found).__name__)
-    if campaign.version == 1:
-        raise InvalidArgumentError("segments", "be absent, in version 1", found)
 
 
 def _checked(index: int, pair: object) -> tuple[str, tuple[str, ...]]:

@@ -26,7 +26,7 @@ FEWEST_REPORTS = 500
 """Reports of a number that the rule needs: with fewer it leaves the range as declared."""
 _LARGEST = 10**12
 _KEYS = ("rule", "reports", "expected", "until")
-_SAME = ("id", "title", "text", "questions", "opens", "closes", "public", "ask", "version",
+_SAME = ("id", "title", "text", "questions", "opens", "closes", "public", "ask",
          "admission", "segments", "schedule", "next_wave")  # fmt: skip
 
 Bounds: TypeAlias = tuple[float, float] | None  # of a number; None for other questions
@@ -160,8 +160,6 @@ def _check_next(campaign: Campaign) -> None:
         return
     if not isinstance(found, NextWave):
         raise InvalidArgumentError("next_wave", "be a NextWave", type(found).__name__)
-    if campaign.version == 1:
-        raise InvalidArgumentError("next_wave", "be absent, in version 1", found)
     if not any(isinstance(each, Number) for each in campaign.questions):
         rule = "be absent: no question is a number, and only numbers have a range"
         raise InvalidArgumentError("next_wave", rule, found)

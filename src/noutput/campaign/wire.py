@@ -24,6 +24,7 @@ __all__ = [
     "PACKED_TYPE",
     "PROBLEM_TYPE",
     "REPORT_TYPE",
+    "VERSION",
     "Entry",
     "check_count",
     "check_member",
@@ -45,7 +46,7 @@ PACKED_TYPE = "application/vnd.noutput.batch"
 PROBLEM_TYPE = "application/problem+json"
 MAX_REPORT_BYTES = 2048
 MAX_BATCH_BYTES = 1 << 21
-_NOUN = {1: "attribute", 2: "question"}  # what a report is about, by version
+VERSION = 1
 _ROOM = ("wave", "labels", "round", "token")  # of campaigns that declare them
 
 
@@ -76,9 +77,9 @@ def encode_report(report: Report) -> bytes:
     Examples
     --------
     >>> encode_report(Report("0" * 64, "commute", 3, id="f" * 32))
-    b'{"version":2,"campaign":"0000...","question":"commute","output":3,"id":"ffff..."}'
+    b'{"version":1,"campaign":"0000...","question":"commute","output":3,"id":"ffff..."}'
     """
-    return _dump({"version": report.version, "campaign": report.campaign, **_entry(report)})
+    return _dump({"version": VERSION, "campaign": report.campaign, **_entry(report)})
 
 
 def decode_report(data: bytes, campaign: Campaign) -> Report:
@@ -105,12 +106,12 @@ def encode_batch(reports: Iterable[Report]) -> bytes:
     """Write from 1 to 10,000 reports of one campaign."""
     entries = list(reports)
     check_count(len(entries))
-    fingerprint, version = entries[0].campaign, entries[0].version
+    fingerprint = entries[0].campaign
     for report in entries:
-        if (report.campaign, report.version) != (fingerprint, version):
+        if report.campaign != fingerprint:
             raise InvalidArgumentError("reports", "be of one campaign", report.campaign)
     return _dump(
-        {"version": version, "campaign": fingerprint, "reports": [_entry(r) for r in entries]}
+        {"version": VERSION, "campaign": fingerprint, "reports": [_entry(r) for r in entries]}
     )
 
 
@@ -123,7 +124,7 @@ def report_of(campaign: Campaign, entry: Entry) -> Report:
     """Return the report that an entry was read from."""
     question, output, identity, token, stratum = entry
     text = write_token(campaign, token) if token else ""
-    parts = (campaign.fingerprint, question, output, identity, campaign.version, text)
+    parts = (campaign.fingerprint, question, output, identity, text)
     if campaign.segments is None and campaign.schedule is None:
         return Report(*parts)
     number, combination = divmod(stratum, campaign.n_combinations)
@@ -167,9 +168,8 @@ def check_member(name: str, question: int | str, output: int, campaign: Campaign
     """Refuse a question (by place or name) or an output that the campaign does not have."""
     place = campaign.question_indexes.get(question) if isinstance(question, str) else question
     if place is None or not 0 <= place < len(campaign.questions):
-        noun = _NOUN[campaign.version]
         rule = f"be one of {list(campaign.question_indexes)}"
-        raise WireError(f"unknown-{noun}", name + noun, rule, question)
+        raise WireError("unknown-question", f"{name}question", rule, question)
     last = campaign.tables[place].n_outputs - 1
     if not 0 <= output <= last:
         rule = f"be a whole number from 0 to {last}"
@@ -185,7 +185,7 @@ def check_round(name: str, number: int, campaign: Campaign) -> None:
 
 def _entry(report: Report) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        _NOUN[report.version]: report.question,
+        "question": report.question,
         "output": report.output,
         "id": report.id,
     }
@@ -200,7 +200,7 @@ def _entry(report: Report) -> dict[str, Any]:
 
 def _entry_keys(campaign: Campaign) -> set[str]:
     """Return the keys of a report; where there are segments, it may have `labels` as well."""
-    keys = {_NOUN[campaign.version], "output", "id"}
+    keys = {"question", "output", "id"}
     if campaign.admission.needs_token:
         keys.add("token")
     if campaign.schedule is not None:
@@ -221,9 +221,8 @@ def _check_size(data: bytes, most: int) -> None:
 
 def _check_head(found: dict[str, Any], keys: set[str], campaign: Campaign) -> None:
     version = found.get("version")
-    if type(version) is not int or version != campaign.version:
-        rule = f"be {campaign.version}, that of the campaign's document"
-        raise WireError("malformed-body", "version", rule, version)
+    if type(version) is not int or version != VERSION:
+        raise WireError("malformed-body", "version", f"be {VERSION}", version)
     _check_keys("body", found, keys)
     if found["campaign"] != campaign.fingerprint:
         rule = f"be {campaign.fingerprint}"
@@ -241,10 +240,9 @@ def _check_keys(name: str, found: dict[str, Any], keys: set[str]) -> None:
 
 
 def _read_entry(name: str, entry: dict[str, Any], campaign: Campaign) -> Entry:
-    noun = _NOUN[campaign.version]
-    question, output, identity = entry[noun], entry["output"], entry["id"]
+    question, output, identity = entry["question"], entry["output"], entry["id"]
     if not isinstance(question, str):
-        raise WireError("malformed-body", name + noun, "be a name", question)
+        raise WireError("malformed-body", f"{name}question", "be a name", question)
     if type(output) is not int:
         raise WireError("malformed-body", f"{name}output", "be a whole number", output)
     check_member(name, question, output, campaign)

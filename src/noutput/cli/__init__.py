@@ -15,7 +15,7 @@ __all__ = ["main", "noutput"]
 
 _VERBS = (
     "design", "verify", "compare", "audit", "plan", "privatize", "estimate", "campaign", "token",
-    "log", "issuer", "serve", "health", "report", "simulate", "reproduce", "demo",
+    "log", "restore", "issuer", "serve", "health", "report", "simulate", "reproduce", "demo",
 )  # fmt: skip
 
 

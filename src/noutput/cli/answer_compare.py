@@ -29,6 +29,7 @@ def compare_answers(
     import noutput as no
     from noutput import _checks
     from noutput.designs.answers.error import worst_error
+    from noutput.designs.answers.saddle import Aim
     from noutput.mechanisms.answer_baselines import ANSWER_MECHANISMS
 
     wanted = names or (_OWN, *ANSWER_MECHANISMS)
@@ -40,12 +41,13 @@ def compare_answers(
     table.add_column("mechanism", no_wrap=True)
     for heading in ("squared error", "x lower bound", "outputs", "bits"):
         table.add_column(heading, justify="right")
+    aim = Aim(found.objective.factor)
     for name in wanted:
         made = found.mechanism if name == _OWN else _made(name, epsilon, question)
         if made is None:
             table.add_row(name, *["-"] * 4)
             continue
-        error = found.value if name == _OWN else worst_error(made.table(), found.objective.factor)
+        error = found.value if name == _OWN else worst_error(made.table(), aim)
         ratio = f"{error / found.lower_bound:.4f}"
         table.add_row(name, f"{error:.5g}", ratio, str(made.n_outputs), str(made.bits))
     Console().print(table)

@@ -21,7 +21,6 @@ from noutput.cli.campaign_store import (
     backup_command,
     check_command,
     export_command,
-    import_command,
 )
 from noutput.cli.strata import strata_lines
 from noutput.cli.targets import check_target
@@ -205,6 +204,6 @@ def _quality(found: Design | AnswerDesign) -> str:
 
 for each in (
     add_command, list_command, show_command, close_command, delete_command, export_command,
-    import_command, backup_command, check_command,
+    backup_command, check_command,
 ):  # fmt: skip
     command.add_command(each)

@@ -92,17 +92,23 @@ def add_command(file: Path, database: str, collector: str | None, *, as_json: bo
 def close_command(
     campaign_id: str, database: str, collector: str | None, *, as_json: bool, yes: bool
 ) -> None:
-    """Close a campaign before its time. It counts no more reports, and never opens again."""
+    """Close a campaign before its time. It counts no more reports, and never opens again.
+
+    It says before how many reports are too few to show, and never published then. About a database
+    it says so for a collector with the default --step.
+    """
     with open_administration(database, collector) as administration:
         found = _summary(administration, campaign_id)
+        closing = administration.closing(campaign_id)
         if found["closed"] is None:
-            question = f"Close {campaign_id} for good? It has {_reports(found)}."
+            question = f"Close {campaign_id} for good? It has {_reports(found)}.{_hidden(closing)}"
             confirm(question, agreed=yes)
         closed = administration.close_campaign(campaign_id)
     if as_json:
-        show(closed)
+        show({**closed, "hidden": closing["hidden"]})
     else:
-        click.echo(f"{campaign_id} was closed at {closed['closed']} with {_reports(closed)}")
+        said = f"{campaign_id} was closed at {closed['closed']} with {_reports(closed)}."
+        click.echo(said + _hidden(closing))
 
 
 @click.command(name="delete")
@@ -140,6 +146,14 @@ def _times(found: Answer) -> str:
     if found["closed"] is not None:
         return f"since {found['closed']}"
     return f"from {found['opens']} to {found['closes']}"
+
+
+def _hidden(closing: Answer) -> str:
+    """Say how many reports are never published."""
+    if not closing["hidden"]:
+        return ""
+    some = f"{closing['hidden']:,} of them" if closing["published"] else "They"
+    return f" {some} are too few to show, and will never be published."
 
 
 def _reports(found: Answer) -> str:

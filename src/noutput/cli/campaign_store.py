@@ -1,4 +1,4 @@
-"""`noutput campaign export`, `import`, `backup` and `check`: what a collector keeps, and files."""
+"""`noutput campaign export`, `backup` and `check`: what a collector keeps, and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from noutput.collector.store.check import Checked
     from noutput.collector.store.interface import Store
 
-__all__ = ["backup_command", "check_command", "export_command", "import_command"]
+__all__ = ["backup_command", "check_command", "export_command"]
 
 _DAMAGED = 1
 
@@ -48,45 +48,12 @@ def export_command(campaign_id: str, database: str, output: Path | None, *, as_j
     click.echo(f"checksum {checksum}")
 
 
-@click.command(name="import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@options.database
-@click.option("--checksum", help="Refuse a file without the checksum that `export` printed.")
-@as_json
-def import_command(file: Path, database: str, checksum: str | None, *, as_json: bool) -> None:
-    """Import a campaign from a file that `export` wrote, into any kind of database.
-
-    The ids of its reports are included: a report that is sent again is not counted twice. A file
-    that differs from its own checksums is refused.
-    """
-    from noutput.campaign.text import format_instant
-    from noutput.collector.clock import system_clock
-    from noutput.collector.store import open_store
-    from noutput.collector.store.archive import check_export, import_campaign
-
-    if check_export(file, checksum) is None:  # before a database is made
-        click.echo(
-            f"Warning: {file} is an export of an older version, which has no checksums: "
-            "nothing shows whether it was altered.", err=True,
-        )  # fmt: skip
-    store = open_store(database)
-    try:
-        row = import_campaign(store, file, checksum, now=format_instant(system_clock()))
-        total = sum(store.counts(row.key).values())
-    finally:
-        store.close()
-    if as_json:
-        show({"campaign": row.id, "reports": total})
-    else:
-        click.echo(f"{row.id} with {total:,} reports is in the database")
-
-
 @click.command(name="backup")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 @as_json
 def backup_command(file: Path, database: str, *, as_json: bool) -> None:
-    """Copy a database, in use or not, to a new SQLite file that `noutput serve` can open."""
+    """Copy a database, in use or not, to a new SQLite file, for `noutput serve` or `restore`."""
     from noutput.collector.store import open_store
     from noutput.collector.store.archive import back_up, file_checksum
 

@@ -87,6 +87,6 @@ def _published(campaign: Campaign, address: str) -> list[list[int]]:
     except (KeyError, IndexError, TypeError, ValueError):
         found = []
     if [len(each) for each in found] != sizes:
-        rule = "have the counts of the first wave: is the collector of an older version?"
+        rule = "have the counts of the first wave"
         raise DocumentError("estimates", rule, sorted(answer))
     return found

@@ -43,7 +43,7 @@ def draw_distributions(
         truth = None if truths is None else truths[name]
         _draw_histogram(left, name, found, truth)
         _draw_cumulative(right, name, found, truth)
-    notes = sorted({found.assumption_text for found in summaries.values()})
+    notes = sorted({found.warning or found.assumption_text for found in summaries.values()})
     figure.supxlabel("\n".join(notes), fontsize=9, color="0.3")
     save_figure(figure, path)
 
@@ -59,8 +59,9 @@ def _draw_histogram(
             100.0 * np.array(each) for each in (shown.lower, shown.probabilities, shown.upper)
         )
         axes.stairs(share, edges, fill=True, color=_BLUE, alpha=0.15, lw=0)
-        axes.stairs(high, edges, baseline=low, fill=True, color=_BLUE, alpha=0.25, lw=0,
-                    label=_interval(found))  # fmt: skip
+        if not found.warning:
+            axes.stairs(high, edges, baseline=low, fill=True, color=_BLUE, alpha=0.25, lw=0,
+                        label=_interval(found))  # fmt: skip
         axes.hlines(share, edges[:-1], edges[1:], color=_BLUE, lw=1.8, label="estimate")
     else:
         axes.text(0.5, 0.5, "The reports cannot tell.", transform=axes.transAxes, ha="center")
@@ -80,9 +81,10 @@ def _draw_cumulative(
     estimate = found.distribution
     edges = estimate.edges
     low, high = map(np.asarray, found.cdf_interval(edges))
-    axes.fill_between(
-        edges, 100.0 * low, 100.0 * high, color=_BLUE, alpha=0.25, lw=0, label=_interval(found)
-    )
+    if not found.warning:
+        axes.fill_between(
+            edges, 100.0 * low, 100.0 * high, color=_BLUE, alpha=0.25, lw=0, label=_interval(found)
+        )
     shares = np.clip(np.asarray(estimate.cdf(edges)), low, high)
     axes.plot(edges, 100.0 * shares, color=_BLUE, lw=1.8)
     if truth is not None:
@@ -91,7 +93,8 @@ def _draw_cumulative(
     _mark_quartiles(axes, found)
     axes.set(xlabel=name, ylabel="share at or below (%)", xlim=(edges[0], edges[-1]), ylim=(0, 100))
     axes.set_title("Share of people at or below a value", fontsize=10)
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    if not found.warning:
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -56,10 +56,6 @@ _OF_GROUPS = ("minimum", "compare", "reference", "weights", "answer", "below")
     "number of reports, and wider.",
 )  # fmt: skip
 @click.option(
-    "--assume", type=click.Choice(["smooth"]),
-    help="What these intervals may assume of the distribution [default: nothing].",
-)  # fmt: skip
-@click.option(
     "--by", metavar="NAME[,NAME]",
     help="Kept columns with public labels, such as country: one estimate per group.",
 )  # fmt: skip
@@ -103,7 +99,6 @@ def command(
     bins: int,
     level: float,
     kind: str,
-    assume: str | None,
     by: str | None,
     minimum: int,
     compare: bool,
@@ -156,7 +151,7 @@ def command(
         wanted = Wanted(columns, level, numbers, plot_path, as_json)
         estimate_reports(source, campaign, wanted, engine, master)
         return
-    numbers |= {"kind": kind, "assume": assume}
+    numbers |= {"kind": kind}
     if several:
         estimate_evidence(sources, columns, numbers, engine=engine, master=master, **shown)
         return
@@ -266,11 +261,13 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
         f"{name}: {reports:,} reports, epsilon = {recipe.mechanism.epsilon:g}, "
         f"values from {bounds.lower:g} to {bounds.upper:g}\n"
     )
+    if summary.warning:
+        click.echo(f"WARNING: {summary.warning}\n")
     if not recipe.secure:
         click.echo("These reports were drawn with a seed: a simulation that protects nobody.\n")
     for label, figure in summary.figures.items():
         value, low, high = figure.texts
-        click.echo(f"{label:20} {value}  ({low} to {high})")
+        click.echo(f"{label:20} {value}" + ("" if summary.warning else f"  ({low} to {high})"))
     click.echo(f"{'Forged reports':20} {summary.forged_text}")
     if not summary.distribution.converged:
         click.echo(
@@ -279,7 +276,10 @@ def _show(name: str, recipe: Recipe, summary: Summary) -> None:
         )
     for note in filter(None, (summary.bias_text, summary.outside_text, summary.unknown_text)):
         click.echo(note)
-    level = f"{100.0 * summary.level:g}%"
-    click.echo(f"In brackets: {level} intervals. {summary.assumption_text}\n")
+    if not summary.warning:
+        level = f"{100.0 * summary.level:g}%"
+        click.echo(f"In brackets: {level} intervals. {summary.assumption_text}")
+    click.echo()
     if summary.bars:
-        click.echo(encodable("\n".join(bar_lines(summary.bars))) + "\n")
+        lines = bar_lines(summary.bars, intervals=not summary.warning)
+        click.echo(encodable("\n".join(lines)) + "\n")

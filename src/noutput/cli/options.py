@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 __all__ = ["OF_NUMBERS", "database", "objective", "outputs", "plot", "refuse_given"]
 
-OF_NUMBERS = ("method", "bins", "kind", "assume")  # of `noutput estimate`
+OF_NUMBERS = ("method", "bins", "kind")  # of `noutput estimate`
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -62,6 +62,16 @@ __all__ = ["command"]
     help="A public label that you let leave with your report, where the campaign has segments. "
     "Labels are not protected.",
 )  # fmt: skip
+@click.option(
+    "--root", metavar="FINGERPRINT",
+    help="Refuse any campaign but this one: its fingerprint, or that of its first wave, as known "
+    "from elsewhere.",
+)  # fmt: skip
+@click.option(
+    "--new-root", is_flag=True,
+    help="Answer although your ledger knows the campaign's id by another fingerprint, because the "
+    "campaign was made anew. Whoever hands out several documents can connect your answers.",
+)  # fmt: skip
 @click.option("--attempts", type=click.IntRange(1, 100), default=6, show_default=True)
 def command(
     url: str,
@@ -74,6 +84,8 @@ def command(
     code: str,
     only_enroll: bool,
     labels: tuple[str, ...],
+    root: str | None,
+    new_root: bool,
     attempts: int,
 ) -> None:
     """Answer the campaign at URL, so that nobody learns your answer.
@@ -99,11 +111,11 @@ def command(
     )
 
     told = read_labels(labels)
-    policy = Policy(epsilon, total, days, frozenset(told))
+    policy = Policy(epsilon, total, days, frozenset(told), new_root)
     if re.match(r"http://(?!(localhost|127\.0\.0\.1|\[::1\])([:/]|$))", url):
         click.echo("Note: without https, others on the way see that you take part.", err=True)
     route = Route(attempts=attempts)
-    campaign = fetch_campaign(url, route)
+    campaign = fetch_campaign(url, route, root)
     given = _read_values(values, campaign) if values else None
     with Ledger(ledger) as book:
         client = Client(campaign, book, policy)  # certified before anybody is asked
@@ -117,9 +129,13 @@ def command(
         reports = client.made()
         if not reports and campaign.schedule is not None and not client.due():
             _tell_late(client.resend(url, route))
-            click.echo(f"{campaign.title}: nothing to answer now; {when(client.next_round())}.")
+            coming = client.next_round()
+            if coming is not None and coming.start.timestamp() <= time.time():
+                client.check_total()
+            click.echo(f"{campaign.title}: nothing to answer now; {when(coming)}.")
             return
         if not reports:
+            client.check_total()  # before anybody is asked
             answers = given or _ask_all(campaign)
             _tell_clipped(answers, campaign)
             if campaign.admission.kind == "anonymous" and not token:

@@ -24,7 +24,6 @@ def read_table(
     from noutput.designs.document import FORMAT, read
     from noutput.designs.result import Design
     from noutput.errors import InvalidArgumentError, PrivacyError
-    from noutput.mechanisms import answer_table
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.mechanisms.document import MAX_LENGTH, parse
     from noutput.mechanisms.table import TableMechanism
@@ -32,13 +31,13 @@ def read_table(
     try:
         with path.open("rb") as stream:
             found = parse(stream.read(MAX_LENGTH + 1))
-        new = found.get("version") == answer_table.VERSION
         if found.get("format") == FORMAT:
-            design = AnswerDesign(*read_answers(found)) if new else Design(**read(found))
+            numbers = "method" in found
+            design = Design(**read(found)) if numbers else AnswerDesign(*read_answers(found))
             return design.mechanism, design
-        if new:
-            return AnswerMechanism.from_document(found), None
-        return TableMechanism.from_document(found), None
+        if "knots" in found:
+            return TableMechanism.from_document(found), None
+        return AnswerMechanism.from_document(found), None
     except PrivacyError:
         raise
     except InvalidArgumentError as error:

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from noutput.collector.measured import measure, measure_one, statistics
+from noutput.collector.cache import Answer
+from noutput.collector.measured import (
+    FEWEST,
+    is_possible,
+    measure,
+    measure_one,
+    of_numbers,
+    statistics,
+)
 from noutput.collector.pooled import pooled
 from noutput.collector.strata import NOT_TOLD, Selection
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.groups import compare_groups, standardize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from noutput.campaign.segments import Segments
     from noutput.collector.measured import Measured
     from noutput.collector.pooled import Part
+    from noutput.collector.services import Services
     from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.estimate.mean_estimate import MeanEstimate
     from noutput.questions import Question
 
-__all__ = ["BETWEEN", "MOST_GROUPS", "Compared", "comparison", "read_names", "read_weights"]
+__all__ = [
+    "BETWEEN", "MAX_PAIRED_GROUPS", "MOST_GROUPS", "Compared", "Groups", "compare", "comparison",
+    "has_pairs", "measure_groups", "read_names", "read_weights",
+]  # fmt: skip
 
-MOST_GROUPS: Final = 64  # of which each is compared with all others
+MOST_GROUPS: Final = 64
+MAX_PAIRED_GROUPS: Final = 20  # of which each is compared with all others: 190 pairs
 BETWEEN: Final = " / "  # labels of one group
 _SMALLEST_TOTAL = 1e-12  # of weights, as `standardize` wants it
 
@@ -41,8 +57,6 @@ class Compared:
         Its place in the campaign.
     rounds : (int, int), optional
     level : float
-    weights : tuple of (str, float)
-        The shares of the groups in a known population; a group that is not named has none.
     labels : tuple of (str, str)
         Whom it is about: people with these labels, of other segments.
     statistic : str
@@ -54,13 +68,24 @@ class Compared:
     question: int
     rounds: tuple[int, int] | None
     level: float
-    weights: tuple[tuple[str, float], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     statistic: str = ""
 
-    def names_of(self, question: Question) -> tuple[str, ...]:
-        """Return the names of the statistics that are compared."""
-        return (self.statistic,) if self.statistic else statistics(question)
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What is known about every group: weights and differences are made of it.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        The name, labels and reports of every group.
+    measured : mapping of str to mapping
+        The statistics of every group with enough reports.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    measured: Mapping[str, Mapping[str, Measured]]
 
 
 def read_names(segments: Segments | None, names: Iterable[str]) -> tuple[str, ...]:
@@ -75,11 +100,10 @@ def read_names(segments: Segments | None, names: Iterable[str]) -> tuple[str, ..
         raise InvalidArgumentError("by", "be absent: the campaign has no segments", list(names))
     known = dict(segments.names)
     wanted = tuple(dict.fromkeys(names)) or (segments.names[0][0],)
-    groups = 1
     for name in wanted:
         if name not in known:
             raise InvalidArgumentError("by", f"be one of {', '.join(known)}", name[:100])
-        groups *= len(known[name]) + 1
+    groups = _count_groups(segments, wanted)
     if groups > MOST_GROUPS:
         rule = f"name segments with at most {MOST_GROUPS} combinations of labels"
         raise InvalidArgumentError("by", rule, groups)
@@ -91,9 +115,19 @@ def read_names(segments: Segments | None, names: Iterable[str]) -> tuple[str, ..
     return wanted
 
 
+def _count_groups(segments: Segments, names: Iterable[str]) -> int:
+    """Return how many groups some segments make; who does not tell a label is in one, too."""
+    return math.prod(len(dict(segments.names)[name]) + 1 for name in names)
+
+
+def has_pairs(segments: Segments | None, names: Iterable[str]) -> bool:
+    """Say whether there are few enough groups to compare all pairs."""
+    return segments is not None and _count_groups(segments, names) <= MAX_PAIRED_GROUPS
+
+
 def read_weights(
     segments: Segments, names: tuple[str, ...], weights: Iterable[str]
-) -> tuple[tuple[str, float], ...]:
+) -> dict[str, float]:
     """Read shares of a known population, such as "ios:0.3"; labels of several names have " / "."""
     known = {group for group, _ in _groups(segments, names)}
     found: dict[str, float] = {}
@@ -107,42 +141,50 @@ def read_weights(
             found[group] = float(number)
         except ValueError:
             raise InvalidArgumentError("weight", "end with a number", each[:100]) from None
-    if found:
-        standardize_shares(found)
-    return tuple(sorted(found.items()))
-
-
-def standardize_shares(weights: Mapping[str, float]) -> None:
-    """Refuse numbers that are no shares."""
-    for group, weight in weights.items():
-        if not 0.0 <= weight < 1e12:
-            raise InvalidArgumentError("weight", "be at least 0, and finite", f"{group}:{weight}")
-    if not sum(weights.values()) > _SMALLEST_TOTAL:
+        if not 0.0 <= found[group] < 1e12:
+            raise InvalidArgumentError("weight", "be at least 0, and finite", each[:100])
+    if found and not sum(found.values()) > _SMALLEST_TOTAL:
         rule = f"add up to more than 0, and than {_SMALLEST_TOTAL:g}"
-        raise InvalidArgumentError("weight", rule, sum(weights.values()))
+        raise InvalidArgumentError("weight", rule, sum(found.values()))
+    return found
 
 
-def comparison(
-    entry: KnownCampaign, counts: Mapping[int, int], asked: Compared, steps: Steps
-) -> dict[str, Any]:
-    """Return what `noutput.collector.http.strata_models.ComparisonModel` describes.
+async def compare(
+    services: Services, entry: KnownCampaign, asked: Compared,
+    write: Callable[[Mapping[str, Any]], bytes], *, weights: Mapping[str, float] | None = None,
+    differences: bool = False,
+) -> Answer:  # fmt: skip
+    """Return a comparison as a function writes it; the parameters are those of `comparison`.
 
-    Parameters
-    ----------
-    entry : KnownCampaign
-    counts : mapping
-        What is published.
-    asked : Compared
-    steps : Steps
-        In which it was published.
+    The groups are estimated once for all weights. With weights, nothing else is kept: there is no
+    end to them.
     """
-    segments = entry.campaign.segments
-    if segments is None:  # pragma: no cover (refused before)
-        raise InvalidArgumentError("campaign", "have segments", entry.campaign.id)
+    lane = services.lanes.estimates
+    if of_numbers(entry.campaign.questions[asked.question], asked.statistic) is not None:
+        lane = services.lanes.slow
+    kept = await services.cache.published(
+        entry, asked, lane, lambda shown: pickle.dumps(measure_groups(entry, shown.counts, asked))
+    )
+
+    def make(_: Answer | None) -> Answer:
+        groups: Groups = pickle.loads(kept.content)  # noqa: S301 (made in this process)
+        found = comparison(
+            entry, groups, asked, services.steps, weights=weights, differences=differences
+        )
+        return Answer(write(found), kept.version)
+
+    if weights:
+        return await lane.run(make, None)
+    name = (entry.key, entry.campaign.fingerprint, asked, write, differences)
+    return await services.cache.get(name, lane, make, kept.version)
+
+
+def measure_groups(entry: KnownCampaign, counts: Mapping[int, int], asked: Compared) -> Groups:
+    """Estimate what is compared of every group, from published counts."""
     question = entry.campaign.questions[asked.question]
     rows: list[dict[str, Any]] = []
     measured: dict[str, Mapping[str, Measured]] = {}
-    for group, labels in _groups(segments, asked.names):
+    for group, labels in _groups(_segments(entry), asked.names):
         parts = pooled(
             entry, asked.question, counts, Selection((*asked.labels, *labels), asked.rounds)
         )
@@ -151,7 +193,39 @@ def comparison(
             measured[group] = found
         reports = sum(part.tally.total for part in parts)
         rows.append({"group": group, "labels": dict(labels), "reports": reports})
-    hidden, least = sum(not row["reports"] for row in rows), steps.at_least(segments)
+    return Groups(tuple(rows), measured)
+
+
+def comparison(
+    entry: KnownCampaign,
+    groups: Groups,
+    asked: Compared,
+    steps: Steps,
+    *,
+    weights: Mapping[str, float] | None = None,
+    differences: bool = False,
+) -> dict[str, Any]:
+    """Return what `noutput.collector.http.strata_models.ComparisonModel` describes.
+
+    Parameters
+    ----------
+    entry : KnownCampaign
+    groups : Groups
+    asked : Compared
+    steps : Steps
+        In which their reports were published.
+    weights : mapping of str to float, optional
+        The shares of the groups in a known population; a group that is not named has none.
+    differences : bool
+        Whether all pairs are compared.
+    """
+    question, rows = entry.campaign.questions[asked.question], groups.rows
+    names = (asked.statistic,) if asked.statistic else statistics(question)
+    hidden = sum(not row["reports"] for row in rows)
+    impossible = sum(
+        row["reports"] >= FEWEST and row["group"] not in groups.measured for row in rows
+    )
+    least = steps.at_least(entry.campaign.segments)
     return {
         "campaign": entry.campaign.id,
         "question": question.name,
@@ -160,15 +234,26 @@ def comparison(
         "rounds": asked.rounds,
         "level": asked.level,
         "minimum": least,
-        "groups": rows,
+        "groups": list(rows),
         "hidden": hidden,
-        "text": _told(len(rows), hidden, least, _where(entry, asked)),
-        "statistics": [_statistic(name, measured, asked) for name in asked.names_of(question)],
+        "text": _told(len(rows), hidden, least, _where(entry, asked)) + _untold(impossible),
+        "statistics": [
+            _statistic(name, groups.measured, asked.level, weights, differences=differences)
+            for name in names
+        ],
     }
 
 
+def _segments(entry: KnownCampaign) -> Segments:
+    if entry.campaign.segments is None:  # pragma: no cover (refused before)
+        raise InvalidArgumentError("campaign", "have segments", entry.campaign.id)
+    return entry.campaign.segments
+
+
 def _measured(question: Question, parts: Sequence[Part], asked: Compared) -> Mapping[str, Measured]:
-    """Return what is compared, of one group; nothing where it has too few reports."""
+    """Return what is compared, of one group; nothing of too few and of impossible reports."""
+    if not is_possible(parts):
+        return {}
     if not asked.statistic:
         return measure(question, parts, asked.level)
     found = measure_one(question, parts, asked.level, asked.statistic)
@@ -207,12 +292,27 @@ def _told(groups: int, hidden: int, least: int, where: str) -> str:
     )
 
 
+def _untold(impossible: int) -> str:
+    if not impossible:
+        return ""
+    which = "one group" if impossible == 1 else f"{impossible} groups"
+    return (
+        f" Of {which} nothing is shown: the reports cannot have been made by this campaign's "
+        "table; clients probably sent raw answers, without randomization."
+    )
+
+
 def _statistic(
-    name: str, measured: Mapping[str, Mapping[str, Measured]], asked: Compared
+    name: str,
+    measured: Mapping[str, Mapping[str, Measured]],
+    level: float,
+    weights: Mapping[str, float] | None,
+    *,
+    differences: bool,
 ) -> dict[str, Any]:
     groups = {group: found[name] for group, found in measured.items() if name in found}
     estimates = {group: each.estimate for group, each in groups.items()}
-    pairs = compare_groups(estimates, level=asked.level) if len(estimates) > 1 else []
+    pairs = compare_groups(estimates, level=level) if differences and len(estimates) > 1 else []
     return {
         "name": name,
         "estimates": [
@@ -224,23 +324,25 @@ def _statistic(
             }
             for group, each in groups.items()
         ],
-        "differences": [{**asdict(pair), "is_clear": pair.is_clear} for pair in pairs],
-        "standardized": _standardized(groups, asked) if asked.weights else None,
+        "differences": [{**asdict(pair), "is_clear": pair.is_clear} for pair in pairs]
+        if differences
+        else None,
+        "standardized": _standardized(estimates, level, weights) if weights else None,
     }
 
 
-def _standardized(groups: Mapping[str, Measured], asked: Compared) -> dict[str, Any]:
+def _standardized(
+    estimates: Mapping[str, MeanEstimate], level: float, weights: Mapping[str, float]
+) -> dict[str, Any]:
     """Return the mean of the known population, or why there is none."""
-    weights = dict(asked.weights)
-    missing = [group for group, weight in weights.items() if weight and group not in groups]
+    missing = [group for group, weight in weights.items() if weight and group not in estimates]
     if missing:
         return {"value": None, "standard_error": None, "interval": None,
                 "reason": f"too few reports of {', '.join(missing)}"}  # fmt: skip
-    estimates = {group: each.estimate for group, each in groups.items()}
     found = standardize(estimates, {group: weights.get(group, 0.0) for group in estimates})
     return {
         "value": found.value,
         "standard_error": found.standard_error,
-        "interval": list(found.interval(asked.level)),
+        "interval": list(found.interval(level)),
         "reason": None,
     }

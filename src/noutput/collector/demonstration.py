@@ -18,7 +18,7 @@ import numpy as np
 
 from noutput.campaign import Campaign, Choice, Number, Scale, YesNo
 from noutput.collector.clock import system_clock
-from noutput.collector.comparing import Compared, comparison
+from noutput.collector.comparing import Compared, comparison, measure_groups
 from noutput.collector.estimates import PAGE_LEVEL
 from noutput.collector.guarantees import Readers, campaign_readers
 from noutput.collector.http.limits import Limits
@@ -136,7 +136,9 @@ class Demonstration:
         """Return how the platforms of the campaign with rounds compare, from what is published."""
         entry = self._entry(self.panel)
         counts = self.collector.store.published(entry.key).counts
-        return comparison(entry, counts, Compared(("platform",), 0, None, PAGE_LEVEL), _STEPS)
+        asked = Compared(("platform",), 0, None, PAGE_LEVEL)
+        groups = measure_groups(entry, counts, asked)
+        return comparison(entry, groups, asked, _STEPS, differences=True)
 
     def send(self, people: Population, campaign: Campaign | None = None) -> Iterator[int]:
         """Let people report over HTTP; yield how many have."""

@@ -10,6 +10,7 @@ from noutput.collector.guarantees import operator_sentence, whom
 from noutput.collector.strata import Selection
 from noutput.collector.whole import left_out
 from noutput.estimate.summary import AnswerSummary, Summary
+from noutput.estimate.summary.shown import without_intervals
 from noutput.questions import Answers, Number, YesNo
 
 if TYPE_CHECKING:
@@ -32,20 +33,21 @@ _MOST_LISTED = 20  # rounds
 
 
 def estimates_document(
-    campaign: Campaign, questions: Sequence[QuestionEstimates], level: float
+    campaign: Campaign, questions: Iterable[QuestionEstimates], level: float
 ) -> dict[str, Any]:
     """Return what `noutput.collector.http.models.EstimatesModel` describes, but for the time."""
+    written = [
+        _question(each, table.epsilon)
+        for each, table in zip(questions, campaign.tables, strict=True)
+    ]
     return {
         "campaign": campaign.id,
         "fingerprint": campaign.fingerprint,
         "epsilon": campaign.epsilon,
         "ask": campaign.ask,
-        "reports": sum(each.reports for each in questions),
+        "reports": sum(each["reports"] for each in written),
         "level": level,
-        "questions": [
-            _question(each, table.epsilon)
-            for each, table in zip(questions, campaign.tables, strict=True)
-        ],
+        "questions": [without_intervals(each) if each["warning"] else each for each in written],
     }
 
 
@@ -54,13 +56,12 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
     head = {
         "name": question.name, "kind": question.kind, "label": question.label,
         "text": question.text, "epsilon": epsilon, "reports": found.reports,
-        "reason": found.reason, "published": _published(found),
+        "reason": found.reason, "warning": (summary and summary.warning) or None,
+        "published": _published(found),
     }  # fmt: skip
     if isinstance(question, Number):
         bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
-        known = (
-            _number(summary, found.note) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
-        )
+        known = _number(summary) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
         return head | bounds | known
     found_answers = summary if isinstance(summary, AnswerSummary) else None
     if isinstance(question, YesNo):
@@ -173,7 +174,7 @@ def _published(found: QuestionEstimates) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _number(found: Summary, note: str) -> dict[str, Any]:
+def _number(found: Summary) -> dict[str, Any]:
     mean, method = found.mean, found.distribution.method
     return {
         "mean": {
@@ -192,8 +193,7 @@ def _number(found: Summary, note: str) -> dict[str, Any]:
         "histogram": {**asdict(found.coarse), "method": method},
         "intervals": {
             "kind": found.interval_kind,
-            "assume": found.assumption or None,
-            "assumption": f"{note} {found.assumption_text}".lstrip(),
+            "assumption": found.assumption_text,
         },
         "goodness_of_fit": found.goodness,
     }

@@ -1,17 +1,15 @@
-"""Estimates of a campaign, computed once for every state of its counts."""
+"""Estimates of a campaign, for its page and as JSON."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from noutput._numbers import round_bins
-from noutput.collector.computed import LONGEST_REST_SECONDS, rest_seconds
 from noutput.collector.documents import (
     estimates_document,
     privacy_document,
@@ -28,7 +26,7 @@ from noutput.collector.guarantees import (
     together,
     weakest_of,
 )
-from noutput.collector.lanes import BusyError, Lane, Once
+from noutput.collector.measured import FEWEST
 from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
 from noutput.collector.whole import whole_counts
@@ -40,18 +38,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from noutput.campaign.campaign import Campaign
+    from noutput.collector.cache import Answer, Cache
     from noutput.collector.clock import Clock
-    from noutput.collector.metrics import Metrics
+    from noutput.collector.lanes import Lane, Lanes
     from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import Published, Release, Store
+    from noutput.collector.store.interface import Published, Release
     from noutput.estimate.evidence import Evidence
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
 __all__ = [
-    "ASSUMPTIONS", "BINS", "CONTRADICTED", "LEVELS", "NOTHING", "PAGE_LEVEL",
-    "CampaignEstimates", "Contents", "Estimates", "QuestionEstimates", "allowed_bins", "page_bins",
+    "BINS", "LEVELS", "PAGE_LEVEL",
+    "CampaignEstimates", "Estimates", "QuestionEstimates", "allowed_bins", "page_bins",
 ]  # fmt: skip
 
 # What may be asked for is a small set, so that all of it is computed before the first answer ends
@@ -59,17 +58,14 @@ __all__ = [
 LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 BINS: Final = (4, 8, 16, 32, 64, 128, 256)
 PAGE_LEVEL: Final = 0.95
-NOTHING: Final = ""
-ASSUMPTIONS: Final = (NOTHING, "smooth")  # of the distribution of a number
-CONTRADICTED: Final = "The reports contradict that the answers are smooth."
 
+_IMPOSSIBLE = (
+    "the reports cannot have been made by this campaign's table; clients probably sent raw "
+    "answers, without randomization"
+)
 _OTHER_BINS = 64
-_FEWEST = 2  # reports that say anything
-_KEPT_BINS = 1 << 16  # of all answers together; a bin takes about half a kilobyte
-_LONGEST_ASSUMING_SECONDS = 600.0  # intervals under an assumption take seconds
-_KEPT_ANSWERS = 64  # questions whose answers are known, whatever the bins of others
+_KEPT_SUMMARIES = 16  # of questions with answers, whatever the bins of others
 
-Name: TypeAlias = tuple[int, str, int, int | None, str, int, Selection]
 _ALL = Selection()
 
 
@@ -94,8 +90,7 @@ class QuestionEstimates:
     nothing below the epsilon of a report is proven. Where a person answers all questions, it is
     about this one alone.
 
-    A note says that the intervals do not assume what was asked for. The parts are the reports of
-    all waves: one where the question was asked in one way.
+    The parts are the reports of all waves: one where the question was asked in one way.
     """
 
     question: Question
@@ -105,7 +100,6 @@ class QuestionEstimates:
     release: Release | None = None
     readers: Readers | None = None
     last_readers: Readers | None = None
-    note: str = ""
 
     @property
     def reports(self) -> int:
@@ -113,52 +107,14 @@ class QuestionEstimates:
         return sum(part.tally.total for part in self.parts)
 
 
-class Contents:
-    """Estimates as JSON, by level: each is made when it is first asked for.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    questions : mapping of float to sequence of QuestionEstimates
-        By level.
-    more : mapping
-        What else is said.
-    """
-
-    def __init__(
-        self,
-        campaign: Campaign,
-        questions: Mapping[float, Sequence[QuestionEstimates]],
-        more: Mapping[str, object],
-    ) -> None:
-        self._campaign = campaign
-        self._questions = questions
-        self._more = more
-        self._made: dict[float, bytes] = {}
-
-    def __contains__(self, level: float) -> bool:
-        return level in self._made
-
-    def __getitem__(self, level: float) -> bytes:
-        made = self._made.get(level)
-        if made is None:
-            document = estimates_document(self._campaign, self._questions[level], level)
-            made = json.dumps({**document, **self._more}, allow_nan=False).encode()
-            self._made[level] = made
-        return made
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignEstimates:
-    """What the reports of a campaign say, for the dashboard and as JSON.
+    """What the reports of a campaign say about one of its questions, for the dashboard.
 
     Parameters
     ----------
     questions : sequence of QuestionEstimates
-        In the campaign's order, with intervals of the dashboard's level.
-    contents : Contents or None
-        The same as ``GET /campaigns/{id}/estimates`` answers it, by level; None where only one
-        question was asked for.
+        In the campaign's order; only that question has a summary.
     readers : Readers or None
         The guarantee of everybody whose reports were published, about all that they sent.
     waves : sequence of dict
@@ -166,7 +122,6 @@ class CampaignEstimates:
     """
 
     questions: Sequence[QuestionEstimates]
-    contents: Contents | None = None
     readers: Readers | None = None
     waves: Sequence[Mapping[str, Any]] = ()
 
@@ -175,232 +130,165 @@ class CampaignEstimates:
         """The number of published reports on all questions."""
         return sum(each.reports for each in self.questions)
 
+    @classmethod
+    def of(cls, answer: Answer) -> CampaignEstimates:
+        """Read what `Estimates.question` answered."""
+        result: CampaignEstimates = pickle.loads(answer.content)  # noqa: S301 (made in this process)
+        return result
 
-@dataclass(slots=True)
-class _Answer:
-    """One answer, and until when it is used without a look at the counts."""
 
-    found: CampaignEstimates | None = None
-    state: tuple[int, int] = (-1, 0)  # how many reports were published, and rounds over
-    until: float = 0.0
+Write: TypeAlias = Callable[[Iterable[QuestionEstimates]], bytes]
 
 
 class Estimates:
-    """Cache of estimates, by campaign and number of published reports.
+    """Estimates of campaigns, kept in a cache.
 
     Parameters
     ----------
-    store : Store
+    cache : Cache
     clock : Clock
-    metrics : Metrics
-    lane : Lane
-        Where they are computed.
+    lanes : Lanes
     steps : Steps
         In which reports are published.
 
     Notes
     -----
-    An answer is used for a second, or ten times as long as it took to compute (30 seconds at
-    most, and ten minutes under an assumption, where it takes seconds), before the counts are read
-    again, and ever after where they are the same. All levels share the fit to the counts; intervals
-    of other levels than the dashboard's are computed when they are asked for. All who wait for the
-    same answer wait for one computation; those who have an answer from before get that meanwhile.
     Whoever asks, and however often, sees what was published last, and nothing else; `as_of` says
-    when that was. What depends on neither bins nor page, such as the test for forgery, is computed
-    once per question and counts.
-    Called in one event loop.
+    when that was. Of all questions of a campaign, one at a time is in memory. What depends on
+    neither bins nor page, such as the test for forgery, is computed once per question and counts.
     """
 
-    def __init__(
-        self, store: Store, clock: Clock, metrics: Metrics, lane: Lane, steps: Steps
-    ) -> None:
-        self._store = store
-        self._steps = steps
+    def __init__(self, cache: Cache, clock: Clock, lanes: Lanes, steps: Steps) -> None:
+        self._cache = cache
         self._clock = clock
-        self._metrics = metrics
-        self._lane = lane
-        self._answers: OrderedDict[Name, _Answer] = OrderedDict()
-        self._bins: dict[Name, int] = {}
-        self._once: Once[CampaignEstimates] = Once()
-        self._contents: Once[bytes] = Once()
+        self._lanes = lanes
+        self._steps = steps
 
-    async def get(
-        self, entry: KnownCampaign, bins: int, place: int | None = None, assume: str = NOTHING,
-        selection: Selection = _ALL,
-    ) -> CampaignEstimates:  # fmt: skip
-        """Return the estimates of a campaign, or of one of its questions only.
+    async def question(
+        self, entry: KnownCampaign, bins: int, index: int, selection: Selection = _ALL
+    ) -> Answer:
+        """Return the estimates of one question, which `CampaignEstimates.of` reads.
 
-        What intervals of numbers may assume is one of `ASSUMPTIONS`. With a selection, they are
-        those of the published reports with its labels, in its rounds.
-
-        Raises
-        ------
-        BusyError
-            If too many others are computed, and there is no answer from before.
+        With a selection, they are those of the published reports with its labels, in its rounds.
         """
-        state, waves = entry.state(self._clock()), len(entry.campaign.waves)
-        name = (entry.key, state, bins, place, assume, waves, selection)
-        answer = self._answer(name, bins * (len(entry.campaign.questions) if place is None else 1))
-        found = answer.found
-        if found is not None and (time.monotonic() < answer.until or name in self._once):
-            return found
-        try:
-            return await self._once.get(
-                name,
-                lambda: self._lane.run(
-                    self._refresh, answer, entry, bins, place, assume, selection
-                ),
-            )
-        except BusyError:
-            if found is None:
-                raise
-            return found
+
+        def make(counts: _Counts) -> bytes:
+            questions = list(counts.questions(bins, index, PAGE_LEVEL))
+            page = questions[index].summary
+            if page is not None:
+                _ = page.goodness, page.bars, page.lines  # what the page shows: computed here, once
+            return pickle.dumps(CampaignEstimates(questions, counts.readers, counts.waves))
+
+        return await self._get(entry, (bins, index), selection, self._lanes.estimates, make)
 
     async def content(
-        self, entry: KnownCampaign, bins: int, level: float, assume: str,
-        selection: Selection = _ALL,
-    ) -> bytes:  # fmt: skip
-        """Return the estimates of a campaign as JSON.
+        self, entry: KnownCampaign, bins: int, level: float, selection: Selection = _ALL,
+        write: Write | None = None,
+    ) -> Answer:  # fmt: skip
+        """Return the estimates of all questions as JSON, or as a function writes them."""
 
-        Raises
-        ------
-        BusyError
-            If too many others are computed.
-        """
-        found = await self.get(entry, bins, None, assume, selection)
-        contents = found.contents
-        if contents is None:  # pragma: no cover (all questions were asked for)
-            raise TypeError(type(contents).__name__)
-        if level in contents:
-            return contents[level]
-        return await self._contents.get(
-            (id(contents), level), lambda: self._lane.run(contents.__getitem__, level)
+        def make(counts: _Counts) -> bytes:
+            questions = counts.questions(bins, None, level)
+            if write is not None:
+                return write(questions)
+            document = estimates_document(entry.campaign, questions, level)
+            return json.dumps({**document, **counts.about(self._steps)}, allow_nan=False).encode()
+
+        several = len(entry.campaign.questions) > 1
+        lane = self._lanes.slow if several else self._lanes.estimates
+        return await self._get(entry, (bins, level, write), selection, lane, make)
+
+    async def _get(
+        self, entry: KnownCampaign, asked: tuple[Hashable, ...], selection: Selection,
+        lane: Lane, make: Callable[[_Counts], bytes],
+    ) -> Answer:  # fmt: skip
+        now = self._clock()
+        return await self._cache.published(
+            entry,
+            (*asked, selection, entry.state(now)),
+            lane,
+            lambda shown: make(_Counts(entry, shown, selection, now)),
+            state=entry.rounds_over(now) if selection.rounds else 0,
         )
 
-    def _answer(self, name: Name, bins: int) -> _Answer:
-        answer = self._answers.setdefault(name, _Answer())
-        self._answers.move_to_end(name)
-        self._bins[name] = bins
-        while sum(self._bins.values()) > _KEPT_BINS and len(self._answers) > 1:
-            oldest, _ = self._answers.popitem(last=False)
-            del self._bins[oldest]
-        return answer
 
-    def _refresh(
-        self,
-        answer: _Answer,
-        entry: KnownCampaign,
-        bins: int,
-        place: int | None,
-        assume: str,
-        selection: Selection,
-    ) -> CampaignEstimates:
-        start = time.monotonic()
-        found = answer.found
-        if found is not None and start < answer.until:
-            return found
-        now = self._clock()
-        shown = self._store.published(entry.key)
-        published = sum(shown.counts.values())
-        over = entry.rounds_over(now) if selection.rounds else 0
-        if found is None or (published, over) != answer.state:
-            found = answer.found = _compute(
-                entry, shown, bins, place, assume, selection, self._steps, now
-            )
-            answer.state = published, over
-            self._metrics.estimates += 1
-        end = time.monotonic()
-        longest = _LONGEST_ASSUMING_SECONDS if assume else LONGEST_REST_SECONDS
-        answer.until = end + rest_seconds(end - start, longest)
-        return found
-
-
-def _known(
-    parts: tuple[Part, ...], question: Question, bins: int, assume: str
-) -> tuple[Mapping[float, Summary | AnswerSummary], str | None, str]:
-    """Return the summaries of a question by level, or none and why, and a note."""
-    note = ""
+def _summary(
+    parts: tuple[Part, ...], question: Question, bins: int, level: float
+) -> tuple[Summary | AnswerSummary | None, str | None]:
+    """Return the summary of a question, or None and why."""
     total = sum(part.tally.total for part in parts)
     if total == 0:
-        return {}, "no report is published", note
-    if total < _FEWEST:
-        return {}, "there are fewer than two reports", note
+        return None, "no report is published"
+    if total < FEWEST:
+        return None, "there are fewer than two reports"
     try:
         for part in parts:
             check_question(question, part.mechanism)
     except DocumentError as error:  # of a campaign that would be refused now
-        return {}, f"{error.name} must {error.rule}", note
-    if isinstance(question, Answers):
-        known = _answer_summaries(*estimated(parts), question)
-    else:
-        shown = partial(summaries, *estimated(parts), question, LEVELS, bins=bins)
-        try:
-            known = shown(assume=assume or None)
-        except InvalidArgumentError as error:
-            if error.name != "assume":
-                raise
-            known = shown()
-            note = CONTRADICTED
-    page = known[PAGE_LEVEL]
-    _ = page.goodness, page.bars, page.lines  # what the page shows: computed here, once
-    return known, None, note
+        return None, f"{error.name} must {error.rule}"
+    try:
+        if isinstance(question, Answers):
+            return _answer_summaries(*estimated(parts), question)[level], None
+        return summaries(*estimated(parts), question, [level], bins=bins)[level], None
+    except InvalidArgumentError as error:
+        if error.name != "reports":
+            raise
+        return None, _IMPOSSIBLE
 
 
-@lru_cache(maxsize=_KEPT_ANSWERS)
+@lru_cache(maxsize=_KEPT_SUMMARIES)
 def _answer_summaries(
     mechanism: AnswerMechanism | Evidence, tally: Tally | None, question: Question
 ) -> Mapping[float, Summary | AnswerSummary]:
     return summaries(mechanism, tally, question, LEVELS)
 
 
-def _compute(
-    entry: KnownCampaign,
-    shown: Published,
-    bins: int,
-    place: int | None,
-    assume: str,
-    selection: Selection,
-    steps: Steps,
-    now: datetime,
-) -> CampaignEstimates:
-    campaign = entry.campaign
-    releases = selected(entry.layout, shown.releases, selection)
-    tables = by_table(entry.layout, releases)
-    found: dict[float, list[QuestionEstimates]] = {level: [] for level in LEVELS}
-    for index, each in enumerate(campaign.questions):
-        counts = whole_counts(entry, shown, selection, index, now)
-        parts = pooled(entry, index, counts, selection or None)
-        known: Mapping[float, Summary | AnswerSummary] = {}
-        reason: str | None = None
-        note = ""
-        blocks = [
-            release for release in tables if entry.layout.blocks[release.question].question == index
-        ]
-        readers: tuple[Readers | None, Readers | None] = (None, None)
-        if place in (None, index):
-            known, reason, note = _known(parts, each, bins, assume)
-            readers = _readers(entry, blocks)
-        release = together(blocks) if blocks else None
-        for level, questions in found.items():
-            summary = known.get(level)
-            questions.append(
-                QuestionEstimates(each, parts, summary, reason, release, *readers, note=note)
-            )
-    everybody = campaign_readers(entry, shown.releases)
-    waves = waves_document(entry, shown.counts, selection or None)
-    if place is not None:
-        return CampaignEstimates(found[PAGE_LEVEL], None, everybody, waves)
-    more: dict[str, Any] = {
-        "as_of": max((each.at for each in releases), default=None),
-        "state": entry.state(now),
-        "privacy": privacy_document(campaign, everybody),
-        "waves": waves,
-    }
-    if entry.layout.strata.size > 1:
-        more["strata"] = strata_document(entry, shown, selection, steps, now)
-    contents = Contents(campaign, found, more)
-    _ = contents[PAGE_LEVEL]
-    return CampaignEstimates(found[PAGE_LEVEL], contents, everybody, waves)
+class _Counts:
+    """The published counts of a campaign, of which estimates are made."""
+
+    def __init__(
+        self, entry: KnownCampaign, shown: Published, selection: Selection, now: datetime
+    ) -> None:
+        self._entry = entry
+        self._shown = shown
+        self._selection = selection
+        self._now = now
+        self._releases = selected(entry.layout, shown.releases, selection)
+        self.readers = campaign_readers(entry, shown.releases)
+        self.waves = waves_document(entry, shown.counts, selection or None)
+
+    def questions(self, bins: int, only: int | None, level: float) -> Iterator[QuestionEstimates]:
+        """Estimate every question, or one only; the others have no summary."""
+        entry, selection = self._entry, self._selection
+        tables = by_table(entry.layout, self._releases)
+        for index, question in enumerate(entry.campaign.questions):
+            counts = whole_counts(entry, self._shown, selection, index, self._now)
+            parts = pooled(entry, index, counts, selection or None)
+            blocks = [
+                release
+                for release in tables
+                if entry.layout.blocks[release.question].question == index
+            ]
+            release = together(blocks) if blocks else None
+            if only in (None, index):
+                summary, reason = _summary(parts, question, bins, level)
+                readers = _readers(entry, blocks)
+                yield QuestionEstimates(question, parts, summary, reason, release, *readers)
+            else:
+                yield QuestionEstimates(question, parts, None, release=release)
+
+    def about(self, steps: Steps) -> dict[str, Any]:
+        """Return what else than estimates is said."""
+        entry = self._entry
+        more: dict[str, Any] = {
+            "as_of": max((each.at for each in self._releases), default=None),
+            "state": entry.state(self._now),
+            "privacy": privacy_document(entry.campaign, self.readers),
+            "waves": self.waves,
+        }
+        if entry.layout.strata.size > 1:
+            more["strata"] = strata_document(entry, self._shown, self._selection, steps, self._now)
+        return more
 
 
 def _readers(

@@ -1,15 +1,16 @@
-"""Comparisons and trends as CSV: the figures of the JSON documents, one per line."""
+"""Comparisons and trends as JSON, and as CSV: the figures of the documents, one per line."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["comparison_csv", "harmless", "trend_csv"]
+__all__ = ["as_json", "comparison_csv", "harmless", "trend_csv"]
 
 _COMPARED = ("kind", "statistic", "first", "second", "reports", "value", "standard_error", "low",
              "high")  # fmt: skip
@@ -17,7 +18,12 @@ _ROUNDS = ("round", "start", "end", "is_over", "is_whole", "reports", "value",
            "standard_error", "low", "high", "trend", "trend_low", "trend_high", "jump")  # fmt: skip
 
 
-def comparison_csv(found: Mapping[str, Any]) -> str:
+def as_json(found: Mapping[str, Any]) -> bytes:
+    """Return a document as JSON."""
+    return json.dumps(found, allow_nan=False).encode()
+
+
+def comparison_csv(found: Mapping[str, Any]) -> bytes:
     """Return a comparison: estimates of groups, differences of pairs, and standardized ones."""
     reports = {row["group"]: row["reports"] for row in found["groups"]}
     return _written(_COMPARED, _compared(found["statistics"], reports))
@@ -32,7 +38,7 @@ def _compared(
             group = row["group"]
             yield ("estimate", name, harmless(group), "", reports[group], row["value"],
                    row["standard_error"], *row["interval"])  # fmt: skip
-        for row in each["differences"]:
+        for row in each["differences"] or ():
             yield ("difference", name, harmless(row["first"]), harmless(row["second"]), "",
                    row["value"], row["standard_error"], row["low"], row["high"])  # fmt: skip
         known = each["standardized"]
@@ -41,7 +47,7 @@ def _compared(
                    *known["interval"])  # fmt: skip
 
 
-def trend_csv(found: Mapping[str, Any]) -> str:
+def trend_csv(found: Mapping[str, Any]) -> bytes:
     """Return a trend, one line per round."""
     return _written(_ROUNDS, map(_round, found["rounds"]))
 
@@ -74,9 +80,9 @@ def harmless(text: str) -> str:
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
-def _written(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _written(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(names)
     writer.writerows(rows)
-    return text.getvalue()
+    return text.getvalue().encode()

@@ -12,21 +12,24 @@ other answers         how far the least certain share may be off: no single answ
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from noutput.collector.measured import MEAN, measure
 from noutput.collector.pooled import estimated
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
-from noutput.estimate.mean import estimate_mean
-from noutput.estimate.summary import Figure
-from noutput.interval import Interval
-from noutput.questions import Answers, Number, Question
+from noutput.estimate.evidence import unpacked
+from noutput.estimate.goodness import known_goodness_of_fit
+from noutput.estimate.summary import CERTAIN, Figure
+from noutput.questions import Answers, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noutput.collector.pooled import Part
+    from noutput.collector.store.interface import Milestone
 
-__all__ = ["follow", "is_uncertainty", "widest"]
+__all__ = ["follow", "is_forged", "is_uncertainty", "widest"]
 
 
 def is_uncertainty(question: Question) -> bool:
@@ -36,6 +39,8 @@ def is_uncertainty(question: Question) -> bool:
 
 def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     """Return the figure of a question with its interval; at least two reports are needed.
+
+    Where the reports are probably forged, the interval has no ends: nothing is claimed.
 
     Examples
     --------
@@ -49,19 +54,20 @@ def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     ('0.019', '0.019', '0.019')
     """
     mechanism, tally = estimated(parts)
-    if isinstance(question, Answers):
-        found = estimate_answers(mechanism, tally, question)
-        if found.mean is None:
-            half = widest(found, level)
-            return Figure(half, half, half)
-        return Figure(found.mean, *found.mean_interval(level))
-    if not isinstance(question, Number):  # pragma: no cover (campaigns pair tables and questions)
-        raise TypeError(question.kind)
-    if tally is None:
-        mean = estimate_mean(mechanism)
+    if is_uncertainty(question):
+        value = low = high = widest(estimate_answers(mechanism, tally, question), level)
     else:
-        mean = estimate_mean(mechanism, tally, Interval(question.lower, question.upper))
-    return Figure(mean.value, *mean.interval(level))
+        mean = measure(question, parts, level)[MEAN]
+        value, low, high = mean.estimate.value, mean.low, mean.high
+    model, counted, _ = unpacked(mechanism, tally)
+    if known_goodness_of_fit(model, counted).p_value < CERTAIN:
+        low, high = -math.inf, math.inf
+    return Figure(value, low, high)
+
+
+def is_forged(milestone: Milestone) -> bool:
+    """Say whether `follow` found that reports are probably forged."""
+    return math.isinf(milestone.low)
 
 
 def widest(found: AnswerEstimate, level: float) -> float:

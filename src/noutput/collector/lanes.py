@@ -1,20 +1,25 @@
-"""Lanes: threads of their own for each kind of work, so that no kind can starve another."""
+"""Lanes: threads of their own for each kind of work, with a fair queue of clients."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from noutput.collector.store.interface import UnavailableError
 
-__all__ = ["BusyError", "Lane", "Lanes", "Once"]
+__all__ = ["CLIENT", "BusyError", "Job", "Lane", "Lanes"]
+
+# Who waits for the work: the `RateLimiter.name` of a request's client; nobody in the background.
+CLIENT: Final[ContextVar[bytes]] = ContextVar("client", default=b"")
 
 _LINGER_SECONDS = 10.0  # how long a thread without work stays
+_MAX_TURNS = 4096  # clients whose last turn is known
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,13 +30,16 @@ class BusyError(UnavailableError):
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
-    work: Callable[[], Any]
-    future: asyncio.Future[Any]
+class Job(Generic[T]):
+    """Work of a client that waits for its turn, or runs."""
+
+    work: Callable[[], T]
+    future: asyncio.Future[T]
+    client: bytes
 
 
 class Lane:
-    """A few threads for one kind of work, and a queue of bounded length.
+    """A few threads for one kind of work, and a fair queue of bounded length.
 
     Parameters
     ----------
@@ -46,9 +54,11 @@ class Lane:
 
     Notes
     -----
-    Work that a caller no longer waits for is dropped where it has not begun, and counts as long
-    as it runs. The threads are daemons: one that a database never answers does not keep the
-    process from ending.
+    The next job is that of the client whose last turn is longest ago, so that a client waits for
+    one job of every other client at most, however many these have. Where the queue is full, the
+    client with the most jobs loses its last one. Work that a caller no longer waits for is dropped
+    where it has not begun, and counts as long as it runs. The threads are daemons: one that a
+    database never answers does not keep the process from ending.
 
     Examples
     --------
@@ -61,9 +71,11 @@ class Lane:
         self.name = name
         self.seconds = seconds
         self.size = 0
-        self._most_threads = threads
-        self._most = threads + waiting
-        self._jobs: deque[_Job] = deque()
+        self._max_threads = threads
+        self._max_size = threads + waiting
+        self._waiting: dict[bytes, deque[Job[Any]]] = {}
+        self._turns: dict[bytes, int] = {}
+        self._turn = 0
         self._threads = 0
         self._idle = 0
         self._ready = threading.Condition()
@@ -76,11 +88,43 @@ class Lane:
         BusyError
             If too much waits already, or no result came in time.
         """
-        if self.size >= self._most:
-            raise BusyError(f"{self.size} {self.name} wait already")
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.size += 1
-        self._put(_Job(partial(work, *arguments, **options), future))
+        return await self.wait(self.submit(partial(work, *arguments, **options)))
+
+    def submit(self, work: Callable[[], T]) -> Job[T]:
+        """Put work in the queue of the present client.
+
+        Raises
+        ------
+        BusyError
+            If too much waits already.
+        """
+        job = Job(work, asyncio.get_running_loop().create_future(), CLIENT.get())
+        with self._ready:
+            if self.size >= self._max_size:
+                self._make_room(job.client)
+            self.size += 1
+            self._waiting.setdefault(job.client, deque()).append(job)
+            if (
+                self._idle < sum(map(len, self._waiting.values()))
+                and self._threads < self._max_threads
+            ):
+                self._threads += 1
+                name = f"noutput-{self.name}"
+                threading.Thread(target=self._serve, name=name, daemon=True).start()
+            else:
+                self._ready.notify()
+        return job
+
+    async def wait(self, job: Job[T]) -> T:
+        """Return the result of a job.
+
+        Raises
+        ------
+        BusyError
+            If no result came in time, or others needed the room.
+        """
+        future = job.future
+        del job
         try:
             async with asyncio.timeout(self.seconds):
                 return await future
@@ -89,15 +133,36 @@ class Lane:
         finally:
             del future  # else an error, its frames and what they hold would be a cycle
 
-    def _put(self, job: _Job) -> None:
+    def join(self, job: Job[Any]) -> None:
+        """Let a job of another client have the turn of the present one, where that is sooner."""
+        client = CLIENT.get()
         with self._ready:
-            self._jobs.append(job)
-            if self._idle < len(self._jobs) and self._threads < self._most_threads:
-                self._threads += 1
-                name = f"noutput-{self.name}"
-                threading.Thread(target=self._serve, name=name, daemon=True).start()
-            else:
-                self._ready.notify()
+            theirs, mine = self._waiting.get(job.client, ()), self._waiting.get(client, ())
+            if job in theirs and (len(mine), self._last_turn(client)) < (
+                theirs.index(job), self._last_turn(job.client)
+            ):  # fmt: skip
+                self._remove(job)
+                job.client = client
+                self._waiting.setdefault(client, deque()).append(job)
+
+    def _last_turn(self, client: bytes) -> int:
+        return self._turns.get(client, 0)
+
+    def _remove(self, job: Job[Any]) -> None:
+        jobs = self._waiting[job.client]
+        jobs.remove(job)
+        if not jobs:
+            del self._waiting[job.client]
+
+    def _make_room(self, client: bytes) -> None:
+        """Drop the last job of the client with the most, or raise where it is this one."""
+        jobs = max(self._waiting.values(), key=len, default=deque[Job[Any]]())
+        if len(jobs) <= len(self._waiting.get(client, ())) + 1:
+            raise BusyError(f"{self.size} {self.name} wait already")
+        job = jobs[-1]
+        self._remove(job)
+        error = BusyError(f"{self.size} {self.name} wait already")
+        self._settle(job.future, None, error)
 
     def _serve(self) -> None:
         while (job := self._next()) is not None:
@@ -112,17 +177,25 @@ class Lane:
                 loop.call_soon_threadsafe(self._settle, job.future, result, error)
             del job, result, error  # nothing is kept while the thread waits
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> Job[Any] | None:
         """Return the next job, or None after a while without any."""
         with self._ready:
-            while not self._jobs:
+            while not self._waiting:
                 self._idle += 1
                 woken = self._ready.wait(_LINGER_SECONDS)
                 self._idle -= 1
-                if not woken and not self._jobs:
+                if not woken and not self._waiting:
                     self._threads -= 1
                     return None
-            return self._jobs.popleft()
+            client = min(self._waiting, key=self._last_turn)
+            self._turn += 1
+            self._turns.pop(client, None)
+            self._turns[client] = self._turn
+            if len(self._turns) > _MAX_TURNS:
+                del self._turns[next(iter(self._turns))]
+            job = self._waiting[client][0]
+            self._remove(job)
+            return job
 
     def _settle(self, future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
         self.size -= 1
@@ -132,68 +205,6 @@ class Lane:
             future.set_result(result)
         else:
             future.set_exception(error)
-
-
-class Once(Generic[T]):
-    """One computation per name at a time, shared by all who wait for it.
-
-    Parameters
-    ----------
-    most : int
-        How many may wait for all names together.
-
-    Examples
-    --------
-    >>> async def main() -> tuple[list[int], int]:
-    ...     calls, once = [], Once()
-    ...     async def compute() -> int:
-    ...         calls.append(1)
-    ...         await asyncio.sleep(0)
-    ...         return 42
-    ...     found = await asyncio.gather(*(once.get("name", compute) for _ in range(3)))
-    ...     return found, len(calls)
-    >>> asyncio.run(main())
-    ([42, 42, 42], 1)
-    """
-
-    def __init__(self, most: int = 256) -> None:
-        self._most = most
-        self._waiting = 0
-        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
-
-    def __contains__(self, name: Hashable) -> bool:
-        return name in self._tasks
-
-    async def get(self, name: Hashable, compute: Callable[[], Awaitable[T]]) -> T:
-        """Return the result; a caller who goes away stops nothing.
-
-        Raises
-        ------
-        BusyError
-            If too many wait already.
-        """
-        if self._waiting >= self._most:
-            raise BusyError(f"{self._waiting} requests wait for the like already")
-        task = self._tasks.get(name)
-        if task is None:
-            task = asyncio.get_running_loop().create_task(_awaited(compute))
-            self._tasks[name] = task
-            task.add_done_callback(partial(self._forget, name))
-        self._waiting += 1
-        try:
-            return await asyncio.shield(task)
-        finally:
-            self._waiting -= 1
-            del task  # as in `Lane.run`
-
-    def _forget(self, name: Hashable, task: asyncio.Task[T]) -> None:
-        del self._tasks[name]
-        if not task.cancelled():
-            task.exception()  # nobody may be left to look at it
-
-
-async def _awaited(compute: Callable[[], Awaitable[T]]) -> T:
-    return await compute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +218,10 @@ class Lanes:
     changes : Lane
         What an admin changes; deleting a large campaign takes a while.
     estimates : Lane
-        Computing estimates: seconds for a campaign with many questions.
-    trends : Lane
-        Smoothing rounds: seconds where there are many.
+        Computing estimates: a fraction of a second each.
+    slow : Lane
+        Estimates that take seconds: smoothed rounds, all questions of a campaign, and
+        shares and quantiles of numbers.
     pages : Lane
         Drawing pages.
     bodies : Lane
@@ -226,8 +238,8 @@ class Lanes:
 
     store: Lane = field(default_factory=lambda: Lane("calls of the database", 16, 240, 5.0))
     changes: Lane = field(default_factory=lambda: Lane("changes", 2, 30, 120.0))
-    estimates: Lane = field(default_factory=lambda: Lane("estimates", 1, 8, 60.0))
-    trends: Lane = field(default_factory=lambda: Lane("trends", 1, 16, 60.0))
+    estimates: Lane = field(default_factory=lambda: Lane("estimates", 1, 32, 60.0))
+    slow: Lane = field(default_factory=lambda: Lane("slow estimates", 1, 32, 60.0))
     pages: Lane = field(default_factory=lambda: Lane("pages", 1, 32, 30.0))
     bodies: Lane = field(default_factory=lambda: Lane("large bodies", 1, 15, 10.0))
     merging: Lane = field(default_factory=lambda: Lane("merging of ids", 1, 0, 5.0))

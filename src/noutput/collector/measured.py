@@ -13,6 +13,7 @@ choice                the share of every answer
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from noutput._numbers import exactly
 from noutput.collector.pooled import estimated
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import estimate_answers
+from noutput.estimate.goodness import check_possible
 from noutput.estimate.mean import estimate_mean
 from noutput.estimate.share import estimate_quantile, estimate_share, is_between
 from noutput.interval import Interval
@@ -40,6 +42,7 @@ __all__ = [
     "Measured",
     "check_statistic",
     "followed",
+    "is_possible",
     "measure",
     "measure_one",
     "of_numbers",
@@ -48,6 +51,7 @@ __all__ = [
 
 MEAN = "mean"
 FEWEST = 2  # reports that say anything
+_GRID_DIGITS = 3  # a thousand steps, or up to ten times as many
 _QUANTILES = ("quantile 0.5", "quantile 0.9")
 
 
@@ -122,10 +126,13 @@ def of_numbers(question: Question, name: str) -> tuple[str, float] | None:
 def check_statistic(question: Question, name: str) -> str:
     """Return the name of a statistic as it is written, or that of the first where it is empty.
 
+    Numbers are rounded to a grid, so that there is an end to what can be asked for: shares below a
+    number to the largest power of ten of which the bounds hold 1,000 or more, quantiles to 0.001.
+
     Examples
     --------
     >>> import noutput as no
-    >>> check_statistic(no.Number(0, 180), "below 045.0")
+    >>> check_statistic(no.Number(0, 180), "below 045.0001")
     'below 45'
     >>> check_statistic(no.YesNo(), "")
     'mean'
@@ -139,11 +146,17 @@ def check_statistic(question: Question, name: str) -> str:
         return known[0]
     if name in known:
         return name
-    asked = of_numbers(question, name)
-    if asked is not None:
-        return f"{asked[0]} {exactly(asked[1])}"
     rule = f"be one of {', '.join(known)}"
     if isinstance(question, Number):
+        asked = of_numbers(question, name)
+        if asked is not None:
+            kind, at = asked
+            digits = _GRID_DIGITS
+            if kind == "below":
+                digits -= math.floor(math.log10(question.upper - question.lower))
+            rounded = f"{kind} {exactly(round(at, digits))}"
+            if of_numbers(question, rounded) is not None:
+                return rounded
         rule = (
             f'be mean, "below X" with X between {question.lower:g} and {question.upper:g}, or '
             '"quantile P" with P between 0 and 1'
@@ -173,6 +186,28 @@ def measure_one(
     else:
         found = estimate_quantile(*made, share=at, level=level)
     return Measured(found, *found.interval(level))
+
+
+def is_possible(parts: Sequence[Part]) -> bool:
+    """Say whether people explain the counts of all parts: raw answers sent as reports are no such.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> from noutput.collector.pooled import Part
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> tallies = [no.Tally(m.fingerprint, counts) for counts in ((400, 600), (0, 1_000))]
+    >>> [is_possible([Part(m, tally, None)]) for tally in tallies]
+    [True, False]
+    """
+    try:
+        for part in parts:
+            check_possible(part.mechanism, part.tally)
+    except InvalidArgumentError as error:
+        if error.name != "reports":  # pragma: no cover (counts and tables belong together)
+            raise
+        return False
+    return True
 
 
 def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str, Measured]:

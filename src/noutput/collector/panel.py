@@ -31,7 +31,7 @@ _SHARES = (0.6, 0.4)
 _MINIMUM = 100
 _START = {"ios": 2.4, "android": 3.4}  # seconds, at first
 _SLOWER = 0.04  # per round
-_RELEASE, _JUMP = 10, 1.6  # a new version is slower from this round on, on Android
+_RELEASE, _JUMP = 10, 3.0  # a new version is slower from this round on, on Android
 
 
 def panel_campaign(table: Table, now: datetime) -> Campaign:

@@ -17,6 +17,10 @@ are at least `Segments.minimum` reports, and at least as many as every step has.
 4. When the campaign is closed, what is left of all pools is published without labels and rounds.
 5. A step without labels has enough reports, and at least half of the minimum are of others than
    its largest combination. Otherwise it is not published.
+6. When the campaign is closed and nothing of a question was published, all reports on it are one
+   step without labels and rounds, if they are at least `Segments.minimum`: what a campaign without
+   labels would publish. Rule 5 does not hold for it: nothing else is published that would tell
+   which combination it is, or be subtracted from it.
 
 Notes
 -----
@@ -33,7 +37,8 @@ are disjoint sets of reports, so a linear combination of what is published is a 
 counts of whole steps. If it is not zero, it depends on all reports of at least one step, and those
 are enough reports of one combination, or of several without their labels. In a step of several,
 at least half of the minimum are of others than any one combination, so it is not one combination
-under another name. `tests/collector/test_hiding.py` shows so over random arrivals.
+under another name, unless nothing else is published of the question.
+`tests/collector/test_hiding.py` shows so over random arrivals.
 
 Because steps are disjoint, what is promised to a person is what the counts of one step reveal, as
 it is without labels (``docs/privacy.md``). Whether a step is due depends on how many reports there
@@ -54,7 +59,7 @@ import numpy as np
 from noutput.collector.store.interface import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from noutput.collector.cells import CellLayout
     from noutput.collector.steps import Steps
@@ -159,7 +164,10 @@ class Publishing:
         known = {each.question: each for each in before}
         if self.layout.strata.size == 1:
             return list(self._plain(cells, known, now, closed=closed))
-        return list(self._stratified(cells, known, now, closed=closed))
+        due = list(self._stratified(cells, known, now, closed=closed))
+        if closed:
+            due += self._whole(cells, {*known, *(step.release.question for step in due)}, now)
+        return due
 
     def _plain(
         self, cells: Mapping[int, Counted], known: dict[int, Release], now: str, *, closed: bool
@@ -227,6 +235,23 @@ class Publishing:
         for number, mine in rests.items():
             if self._is_mixed(mine, cells, steps.least):
                 yield self._moved(number, mine, cells, known.get(number), now)
+
+    def _whole(
+        self, cells: Mapping[int, Counted], known: Iterable[int], now: str
+    ) -> Iterator[Step]:
+        """Return steps of all reports on the questions of which no block is known."""
+        strata = self.layout.strata
+        if strata.segments is None:
+            return
+        shown = {self.layout.block(number).question for number in known}
+        wholes: dict[int, list[int]] = {}
+        for number, mine in self._blocks(cells).items():
+            if self.layout.block(number).question not in shown:
+                own = self._pool(number) if strata.is_pooled else number
+                wholes.setdefault(self._rest(own), []).extend(mine)
+        for number, mine in wholes.items():
+            if sum(cells[cell].fresh for cell in mine) >= strata.segments.minimum:
+                yield self._moved(number, mine, cells, None, now)
 
     def _has_rest(self, of_round: int) -> bool:
         """Say whether small combinations of a round are published together."""

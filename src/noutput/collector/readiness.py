@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Readiness"]
 
-_FRESH_SECONDS = 5.0
-_FAILED_SECONDS = 1.0
+_FRESH_SECONDS = 1.0
 _LONGEST_COMMIT_SECONDS = 5.0
 # As much as the largest commit: what failed for want of room is tried again in earnest.
 _LARGE_PROBE = 1 << 20
@@ -49,11 +48,11 @@ class Readiness:
 
     Notes
     -----
-    While reports are counted, their commits tell; nothing else is written. Five seconds after
-    the last commit, a second after one that failed, or after anything else that the database
-    did not answer, whoever asks starts a probe, which writes to the database and commits. There
-    is one probe at a time, in a thread of its own: asking more often costs the database nothing,
-    and an answer takes less than a second, also where the database does not answer at all.
+    While reports are counted, their commits tell; nothing else is written. A second after the
+    last commit, or after anything else that the database did not answer, whoever asks starts a
+    probe, which writes to the database and commits. There is one probe at a time, in a thread of
+    its own: asking more often costs the database nothing, and an answer takes less than a second,
+    also where the database does not answer at all.
     """
 
     def __init__(
@@ -103,10 +102,8 @@ class Readiness:
         last = self._last()
         if self._writer.commit_since is not None and not last.failed:
             return False  # that commit will tell
-        age = self._clock() - last.at
-        if last.failed:
-            return age >= _FAILED_SECONDS
-        return self._doubted or age >= _FRESH_SECONDS
+        doubted = self._doubted and not last.failed
+        return doubted or self._clock() - last.at >= _FRESH_SECONDS
 
     def _start_probe(self) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()

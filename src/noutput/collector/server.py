@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from noutput.collector.archive.archive import Archive, open_archive
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import creation, first_admin_token, new_token
-from noutput.collector.http.connections import affordable
+from noutput.collector.http.connections import BACKLOG, address, affordable, listen
 from noutput.collector.http.limits import Limits, check_network
 from noutput.collector.logs import LOG_FORMATS, event, start_logging
 from noutput.collector.steps import Steps
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Running", "run", "running"]
 
 _log = logging.getLogger("noutput.collector")
-_BACKLOG = 2048
 _DRAIN_SECONDS = 5
 # The thread that commits needs its turn several times a commit; Python's 5 ms would be a
 # commit's own time for each.
@@ -130,8 +127,8 @@ def run(options: Options, say: Callable[[str], object] = print) -> None:
         if token is not None:
             _hand_over(token, options, say)
         server = _server(_app(store, options, archive), options)
-        with _listen(options.host, options.port) as listener:
-            _announce(_address(options.host, listener), options, say)
+        with listen(options.host, options.port) as listener:
+            _announce(address(options.host, listener), options, say)
             gc.collect()
             gc.freeze()  # what is there now stays: no need to look at it again and again
             gc.set_threshold(*_COLLECT_AFTER)
@@ -186,11 +183,11 @@ def running(options: Options) -> Iterator[Running]:
             raise InvalidArgumentError("database", "be new", options.database)
         app = _app(store, options, archive)
         server = _server(app, options)
-        with _listen(options.host, options.port) as listener:
+        with listen(options.host, options.port) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
             thread.start()
             try:
-                yield Running(_address(options.host, listener), token, store, app.services.note)
+                yield Running(address(options.host, listener), token, store, app.services.note)
             finally:
                 server.should_exit = True
                 thread.join()
@@ -252,16 +249,11 @@ def _server(app: Guard, options: Options) -> uvicorn.Server:
         server_header=False,
         proxy_headers=bool(options.trusted_proxies),
         forwarded_allow_ips=list(options.trusted_proxies),
-        backlog=_BACKLOG,
+        backlog=BACKLOG,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     return uvicorn.Server(config)
-
-
-def _address(host: str, listener: socket.socket) -> str:
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{listener.getsockname()[1]}"
 
 
 def _prepare(store: Store, options: Options) -> str | None:
@@ -307,19 +299,3 @@ def _announce(address: str, options: Options, say: Callable[[str], object]) -> N
         _log.info("collecting at %s", address, extra=event("started", address=address))
     else:
         say(f"Collecting at {address}")
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        if not host:  # would be every address of the machine
-            raise OSError(errno.EINVAL, "it is empty")
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        rule = f"be an address to listen at ({error.strerror})"
-        raise InvalidArgumentError("host and port", rule, f"{host}:{port}") from None
-    return listener

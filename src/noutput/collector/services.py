@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from noutput.collector.archive.archive import Archive, sink
+from noutput.collector.cache import Cache
 from noutput.collector.clock import Clock, system_clock
-from noutput.collector.computed import Computed
 from noutput.collector.estimates import Estimates
 from noutput.collector.http.auth import RecentTokens
 from noutput.collector.http.limits import Limits, RateLimiter
@@ -24,7 +24,6 @@ from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
 from noutput.collector.readiness import Readiness
-from noutput.collector.rendered import Renderings
 from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
@@ -57,15 +56,13 @@ class Services:
     archive: Archive | None = None
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
-    renderings: Renderings = field(default_factory=Renderings)
     scrapers: RecentTokens = field(default_factory=RecentTokens)
     limiter: RateLimiter = field(init=False)
     quotas: Quotas = field(init=False)
     directory: Directory = field(init=False)
     writer: Writer = field(init=False)
+    cache: Cache = field(init=False)
     estimates: Estimates = field(init=False)
-    computed: Computed = field(init=False)
-    courses: Computed = field(init=False)
     recorder: Recorder = field(init=False)
     closer: Closer = field(init=False)
     adapter: Adapter = field(init=False)
@@ -82,10 +79,8 @@ class Services:
         put(self, "directory", Directory(self.store))
         counting = sink(self.store, self.archive)
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
-        lane = self.lanes.estimates
-        put(self, "estimates", Estimates(self.store, self.clock, self.metrics, lane, self.steps))
-        put(self, "computed", Computed(self.store, self.metrics, lane))
-        put(self, "courses", Computed(self.store, self.metrics, self.lanes.trends))
+        put(self, "cache", Cache(self.store, self.metrics))
+        put(self, "estimates", Estimates(self.cache, self.clock, self.lanes, self.steps))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
         put(self, "recorder", Recorder(*known[:-1], self.lanes.publishing, self.steps))
         put(self, "adapter", Adapter(*known[:-1], self.lanes.waves))
@@ -120,6 +115,17 @@ class Services:
         """Publish what is due, and begin the waves that are due by it; called in a thread."""
         self.recorder.look()
         self.adapter.look()
+
+    async def hidden_totals(
+        self, entries: Iterable[KnownCampaign], published: Mapping[int, int]
+    ) -> dict[int, int]:
+        """Return how many reports closed campaigns have of which none is published, by their keys.
+
+        Everybody may know: the number does not change any more, so it tells nobody's time.
+        """
+        hidden = {each.key for each in entries if each.closed and not published.get(each.key)}
+        totals = await self.lanes.store.run(self.store.totals) if hidden else {}
+        return {key: totals.get(key, 0) for key in hidden}
 
     async def entry(self, campaign_id: str) -> KnownCampaign:
         """Return a campaign.

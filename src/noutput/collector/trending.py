@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from noutput.campaign.text import format_instant
-from noutput.collector.measured import check_statistic, measure_one
+from noutput.collector.measured import check_statistic, measure_one, of_numbers
 from noutput.collector.pooled import pooled
 from noutput.collector.series import Series
 from noutput.collector.strata import Selection
@@ -18,18 +18,20 @@ from noutput.errors import InvalidArgumentError
 from noutput.estimate.shifts import find_shifts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from noutput.collector.cache import Answer
     from noutput.collector.measured import Measured
     from noutput.collector.pooled import Part
+    from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
     from noutput.estimate.shifts import Shift
     from noutput.estimate.trend import Trend
     from noutput.questions import Question
 
-__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "Moment", "course"]
+__all__ = ["FALSE_ALARMS", "MOST_ROUNDS", "Followed", "Moment", "course", "trend_answer"]
 
 MOST_ROUNDS: Final = 200  # that are smoothed together, which takes two seconds
 FALSE_ALARMS: Final = 1.0  # per year
@@ -80,6 +82,20 @@ class Moment(NamedTuple):
         """Return that of a campaign."""
         final = entry.rounds_over(now - _PUBLISHED)
         return cls(entry.rounds_begun(now), entry.rounds_over(now), final, entry.closed)
+
+
+async def trend_answer(
+    services: Services, entry: KnownCampaign, asked: Followed, now: datetime,
+    write: Callable[[Mapping[str, Any]], bytes], patience: float | None = None,
+) -> Answer:  # fmt: skip
+    """Return a course as a function writes it; `patience` as in `Cache.get`."""
+    lane, question = services.lanes.estimates, entry.campaign.questions[asked.question]
+    if asked.smooth or of_numbers(question, asked.statistic) is not None:
+        lane = services.lanes.slow
+    return await services.cache.published(
+        entry, (asked, write), lane, lambda shown: write(course(entry, shown, asked, now)),
+        state=Moment.of(entry, now), patience=patience,
+    )  # fmt: skip
 
 
 def course(

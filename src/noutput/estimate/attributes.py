@@ -116,7 +116,7 @@ def choose_attributes(
     step = max(1, _DRAWN_AT_ONCE // size)
     for start in range(0, count, step):
         keys = source.random((min(step, count - start), size))
-        result[start : start + step] = np.argpartition(keys, wanted - 1, axis=1)[:, :wanted]
+        result[start : start + step] = np.argsort(keys, axis=1)[:, :wanted]
     return result
 
 

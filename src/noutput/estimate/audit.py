@@ -208,7 +208,7 @@ def _screen(
     logs, errors = np.log(counts), 1.0 / np.sqrt(counts)
     high, low = (logs - 2.0 * errors), (logs + 2.0 * errors)
     contrast = high.max(axis=0) - low.min(axis=0)
-    chosen = np.argsort(contrast)[::-1][:_SCREENED_PAIRS]
+    chosen = np.argsort(-contrast, kind="stable")[:_SCREENED_PAIRS]
     found = [(int(high[:, j].argmax()), int(low[:, j].argmin())) for j in chosen]
     first, middle, last = 0, len(grid) // 2, len(grid) - 1
     fixed = [(first, last), (last, first), (middle, last), (last, middle)]

@@ -26,7 +26,7 @@ from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.fine_bins import default_bins, fine_bins
 from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.goodness import GoodnessOfFit, known_goodness_of_fit
-from noutput.estimate.intervals import QUANTILES, AssumptionLike, Function, Intervals
+from noutput.estimate.intervals import QUANTILES, Function, Intervals
 from noutput.estimate.resample import generator
 from noutput.estimate.stacked import StackedChannel
 from noutput.interval import UNIT, Interval, IntervalLike
@@ -161,7 +161,6 @@ class DistributionEstimate:
         *,
         level: float = 0.95,
         kind: str = "slack",
-        assume: AssumptionLike = None,
     ) -> tuple[float, float]: ...
     @overload
     def interval(
@@ -171,7 +170,6 @@ class DistributionEstimate:
         *,
         level: float = 0.95,
         kind: str = "slack",
-        assume: AssumptionLike = None,
     ) -> tuple[Array | float, Array | float]: ...
     @shown_progress("Estimating")
     def interval(
@@ -181,7 +179,6 @@ class DistributionEstimate:
         *,
         level: float = 0.95,
         kind: str = "slack",
-        assume: AssumptionLike = None,
     ) -> tuple[Array | float, Array | float]:
         """Return the ends of an interval for a statistic of the people's numbers.
 
@@ -202,19 +199,10 @@ class DistributionEstimate:
             Slack intervals hold for every population, as far as large samples tell. Guaranteed
             ones have a proof for every number of reports and are wider. Below 100 reports all
             are guaranteed ones.
-        assume : Unimodal, DensityAtMost, VariationAtMost, "smooth" or None
-            An assumption that makes slack intervals narrower, and right only where it is. Say it
-            wherever the interval is shown: `str` has the words. "smooth" is
-            ``VariationAtMost(10)``. Below 100 reports it is not made use of.
 
         Returns
         -------
         two floats, or two arrays
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the reports contradict the assumption: none of its distributions fits them.
 
         Notes
         -----
@@ -244,14 +232,10 @@ class DistributionEstimate:
         >>> low, high = found.interval("share", (30, 60), kind="guaranteed")
         >>> bool(low < np.mean((minutes >= 30) & (minutes < 60)) < high)
         True
-        >>> narrow = found.interval("cdf", 45.0, assume=no.Unimodal(30))
-        >>> wide = found.interval("cdf", 45.0)
-        >>> bool(np.subtract(*narrow[::-1]) < 0.7 * np.subtract(*wide[::-1]))
-        True
         """
 
         def fit(named: ArrayLike = ()) -> Intervals:
-            return self.intervals(named, level=level, kind=kind, assume=assume)
+            return self.intervals(named, level=level, kind=kind)
 
         if callable(statistic):
             _nothing(at)
@@ -281,7 +265,6 @@ class DistributionEstimate:
         *,
         level: float = 0.95,
         kind: str = "slack",
-        assume: AssumptionLike = None,
     ) -> Intervals:
         """Return what gives the intervals of all statistics from one fit.
 
@@ -291,9 +274,7 @@ class DistributionEstimate:
         if self.bins <= _FEW_BINS:
             values = np.concatenate([values, self.edges])
         channel, tally, bounds = self._channel, self._tally, self.bounds
-        return Intervals(
-            channel, tally, bounds, level=level, kind=kind, assume=assume, named=values
-        )
+        return Intervals(channel, tally, bounds, level=level, kind=kind, named=values)
 
     def _parts(self) -> list[Array]:
         """Return the edges of all bins, of few bins at once."""

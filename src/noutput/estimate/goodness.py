@@ -45,6 +45,15 @@ it should be, and forged counts cost no more than honest ones.
 Counts of people whose numbers are given vary less than multinomial ones, which makes the test
 cautious too.
 
+*Impossible counts.* Raw answers that are passed as reports miss outputs that honest people cannot
+avoid. Let a set of outputs have a probability of at least q in every row. Even if half of n reports
+are forged, each of the other :math:`m = n / 2` falls into the set with at least this chance,
+independently, and forged ones only add to it. By Chernoff's bound, c or fewer of m do so with a
+chance of at most :math:`e^{-m D(c / m \| q)}`, with the relative entropy D of two coins. One
+billionth is shared by all sizes of sets, and by all sets of a size, so that the set may be chosen
+after the counts are known. Whoever forges fewer than half of the reports cannot make an estimate
+disappear by this rule.
+
 References
 ----------
 Susko (2013), "Likelihood ratio tests with boundary constraints using data-dependent degrees of
@@ -53,14 +62,16 @@ freedom", 10.1093/biomet/ast032.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, gammaln, rel_entr
 
 from noutput import _checks
+from noutput.errors import InvalidArgumentError
 from noutput.estimate import maximum
 from noutput.estimate.counts import Array, CellModel, Counts, check_tally, supported
 from noutput.estimate.evidence import Evidence, unpacked
@@ -78,12 +89,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GoodnessOfFit",
+    "check_possible",
     "conditional_goodness_of_fit",
     "goodness_of_fit",
     "known_goodness_of_fit",
 ]
 
 _GAP = 1e-9
+_IMPOSSIBLE = 1e-9  # chance of counts that are refused
+_TINY = 1e-15
+_FEW_OUTPUTS = 4  # that a message names
 _SETTLED = 0.1  # a p-value from here on alarms nobody
 _FARTHER = 6  # times as many campaigns where none fits as badly as the counts
 _BATCH = 32  # campaigns that are simulated at once
@@ -218,6 +233,56 @@ def _observed(
     conditional = float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0
     found = GoodnessOfFit(statistic, freedom, conditional, replicates=0)
     return found, rows, best[0], observed, parts
+
+
+def check_possible(mechanism: CellModel | AnswerMechanism, tally: Tally) -> None:
+    """Refuse counts that no people explain, even if half of the reports are forged.
+
+    Raises
+    ------
+    InvalidArgumentError
+        With the name "reports"; for honest reports with a chance below one billionth.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> m = no.AnswerMechanism(1.1, [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> check_possible(m, no.Tally(m.fingerprint, (200, 800)))
+    >>> check_possible(m, no.Tally(m.fingerprint, (20, 980)))
+    Traceback (most recent call last):
+        ...
+    noutput.errors.InvalidArgumentError: reports must be made by the mechanism (by `privatize`), ...
+    """
+    rows = _rows(mechanism)
+    check_tally(mechanism, tally, rows.shape[1])
+    counts = np.array([float(count) for count in tally.counts])
+    size, honest = len(counts), tally.total / 2.0
+    # The outputs that are missing most come first; sets are those of the first few.
+    order = np.argsort(counts / np.maximum(rows.min(axis=0), _TINY), kind="stable")
+    counted = np.cumsum(counts[order])
+    least = np.minimum(np.cumsum(rows[:, order], axis=1).min(axis=0), 1.0 - _TINY)
+    share = np.minimum(counted / max(honest, 1.0), least)
+    entropy = rel_entr(share, least) + rel_entr(1.0 - share, 1.0 - least)
+    chosen = np.arange(1.0, size + 1.0)
+    sets = gammaln(size + 1.0) - gammaln(chosen + 1.0) - gammaln(size - chosen + 1.0)
+    excess = honest * entropy - sets - math.log(size / _IMPOSSIBLE)
+    worst = int(excess.argmax())
+    if excess[worst] <= 0.0:
+        return
+    raise InvalidArgumentError(
+        "reports",
+        "be made by the mechanism (by `privatize`), and neither be raw answers nor reports of "
+        "another table",
+        f"{counted[worst] / tally.total:.1%} with output {_listed(order[: worst + 1])}, where "
+        f"{least[worst]:.1%} is the least that people can make",
+    )
+
+
+def _listed(outputs: NDArray[np.intp]) -> str:
+    """Name a few outputs."""
+    few = [str(output) for output in sorted(outputs.tolist())[:_FEW_OUTPUTS]]
+    more = len(outputs) - len(few)
+    return " or ".join(few) + (f" or {more} others" if more else "")
 
 
 @dataclass(frozen=True)

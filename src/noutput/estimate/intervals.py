@@ -11,7 +11,6 @@ import numpy as np
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.counts import Counts
-from noutput.estimate.slack.assume import Assumed, Assumption, as_assumption
 from noutput.estimate.slack.guaranteed import Guaranteed
 from noutput.estimate.slack.intervals import Bounds, Slack, Statistics
 from noutput.estimate.slack.path import best_scores
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from noutput.interval import Interval
     from noutput.tally import Tally
 
-__all__ = ["FEW", "KINDS", "QUANTILES", "AssumptionLike", "Function", "Intervals"]
+__all__ = ["FEW", "KINDS", "QUANTILES", "Function", "Intervals"]
 
 KINDS = ("slack", "guaranteed")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -33,7 +32,6 @@ FEW = 100  # reports, below which all intervals are guaranteed ones
 _SAME = 1e-9  # how far rounding moves a number of [-1, 1] at most
 
 Function: TypeAlias = Callable[["Array"], "ArrayLike"]
-AssumptionLike: TypeAlias = Assumption | str | None
 
 
 class Intervals:
@@ -46,8 +44,6 @@ class Intervals:
     bounds : Interval
     level : float
     kind : {"slack", "guaranteed"}
-    assume : assumption, "smooth" or None
-        What is assumed about the people's numbers; see `noutput.estimate.slack.assume`.
     named : array of floats
         All numbers, in the units of the bounds, that `cdf` and `shares` will be asked for.
 
@@ -55,8 +51,6 @@ class Intervals:
     ----------
     kind : str
         "guaranteed" where there are fewer than 100 reports, whatever was wanted.
-    assumption : Assumption or None
-        None where there are fewer than 100 reports, whatever was assumed.
 
     Examples
     --------
@@ -81,30 +75,18 @@ class Intervals:
         *,
         level: float = 0.95,
         kind: str = "slack",
-        assume: AssumptionLike = None,
         named: ArrayLike = (),
     ) -> None:
         _checks.inner_share("level", level)
         wanted = _checks.choice("kind", kind, KINDS)
-        assumption = as_assumption(assume)
-        if assumption is not None and wanted == "guaranteed":
-            rule = "be None where kind is 'guaranteed': that holds whatever the population is"
-            raise InvalidArgumentError("assume", rule, repr(assumption))
         counts = Counts.of([tally])
         shares, reports = counts.shares[0], float(counts.totals[0])
         self.bounds = bounds
         self.kind: str = "guaranteed" if reports < FEW else wanted
         self._corners: Array = np.asarray(channel.corners(), np.float64)
         places = self._units(np.asarray(named, np.float64).ravel()).tolist()
-        self.assumption = None if self.kind == "guaranteed" else assumption
-        self._ends: Guaranteed | Slack | Assumed
-        if self.assumption is not None:
-            self._ends = Assumed(
-                channel, shares, reports, level, places, self.assumption, bounds=bounds
-            )
-        else:
-            ends = Guaranteed if self.kind == "guaranteed" else Slack
-            self._ends = ends(channel, shares, reports, level, places)
+        ends = Guaranteed if self.kind == "guaranteed" else Slack
+        self._ends: Guaranteed | Slack = ends(channel, shares, reports, level, places)
         self._statistics = Statistics(self._ends)
 
     def at_level(self, level: float) -> Intervals:
@@ -118,7 +100,7 @@ class Intervals:
         """Return slack intervals with a part of the threshold, as differences need them."""
         result = copy(self)
         if not isinstance(self._ends, Slack):
-            raise InvalidArgumentError("kind", "be 'slack' without an assumption", self.kind)
+            raise InvalidArgumentError("kind", "be 'slack'", self.kind)
         result._ends = self._ends.part(share)  # noqa: SLF001
         result._statistics = Statistics(result._ends)  # noqa: SLF001
         return result
@@ -152,10 +134,8 @@ class Intervals:
         goals = np.array([goal.upper, -goal.lower])
         if isinstance(self._ends, Guaranteed):
             upper, lower = self._ends.scores(goals)
-        elif isinstance(self._ends, Slack):
-            upper, lower = best_scores(self._ends.fit, goals, float(self._ends.thresholds[0]))
         else:
-            raise InvalidArgumentError("assume", "be None", repr(self.assumption))
+            upper, lower = best_scores(self._ends.fit, goals, float(self._ends.thresholds[0]))
         result: Array = (upper - lower) / 2.0
         return result
 

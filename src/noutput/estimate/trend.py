@@ -23,7 +23,7 @@ __all__ = ["Course", "Estimated", "Round", "Trend", "read_rounds", "trend"]
 _LEAST = 3  # rounds with an estimate
 _MOST = 1000
 _UNKNOWN = 1e3  # standard errors of a round without an estimate, in units of a typical one
-_HALVINGS = 48
+_HALVINGS = 32
 
 
 class Estimated(Protocol):
@@ -154,15 +154,7 @@ class Course:
         else:
             low, high = (_quantile(found, p) for p in ((1.0 - level) / 2.0, (1.0 + level) / 2.0))
         values, low, high = (self._center + self._unit * each for each in (smoothed, low, high))
-        return Trend(values, low, high, self.jumps, level)
-
-    @property
-    def jumps(self) -> Array:
-        """The chance of a jump just before each round."""
-        jumps = np.zeros(self._found.means.shape[1])
-        np.add.at(jumps, self._found.jumps.astype(np.intp), self._found.weights)
-        jumps[0] = 0.0
-        return jumps
+        return Trend(values, low, high, found.jumps, level)
 
     def below(self, value: float) -> Array:
         """Return the chance that the true value of each round is below a value."""

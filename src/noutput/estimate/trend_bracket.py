@@ -131,8 +131,8 @@ def average_scores(scores: Array, rows: Array, tallies: Tallies) -> list[Round]:
     --------
     >>> import noutput as no
     >>> rows = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> average_scores(np.array([0.0, 1.0]), rows, [no.Tally("", (40, 60)), None])
-    [(0.6, 0.04923659639173309), None]
+    >>> np.round(average_scores(np.array([0.0, 1.0]), rows, [no.Tally("", (40, 60))]), 4)
+    array([[0.6   , 0.0492]])
     """
     least = float(np.maximum(rows @ scores**2 - (rows @ scores) ** 2, 0.0).min())
     found: list[tuple[float, float] | None] = []

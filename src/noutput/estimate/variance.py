@@ -16,7 +16,6 @@ from noutput.interval import UNIT, Interval, IntervalLike
 
 if TYPE_CHECKING:
     from noutput.estimate.counts import CellModel
-    from noutput.estimate.intervals import AssumptionLike
     from noutput.estimate.methods import Tolerance
     from noutput.tally import Tally
 
@@ -63,14 +62,13 @@ class VarianceEstimate:
         level: float = 0.95,
         *,
         kind: str = "slack",
-        assume: AssumptionLike = None,
     ) -> tuple[float, float]:
         """Return an interval for the variance; see `DistributionEstimate.interval`.
 
         It holds for every population. The value is that of the estimated histogram, and can lie
         outside where people's numbers are not spread smoothly.
         """
-        return self.distribution.interval("variance", level=level, kind=kind, assume=assume)
+        return self.distribution.interval("variance", level=level, kind=kind)
 
 
 def estimate_variance(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from noutput import _checks
 from noutput._progress import shown_progress
 from noutput.errors import InvalidArgumentError
-from noutput.frames.engines.errors import plain_errors
 from noutput.frames.groups import GroupedTally, Labels, grouped_tally, plain_label
 from noutput.frames.packages import nw
 from noutput.frames.privatizing import Opened, open_frame, unpivot
@@ -174,10 +173,9 @@ def count_groups(
             raise InvalidArgumentError("by", f"name columns of {list(schema)}", label)
         if isinstance(schema[label], nw.List | nw.Struct | nw.Array):
             raise InvalidArgumentError(f"by: column {label!r}", "hold labels", str(schema[label]))
-    with plain_errors():
-        count = _count_long if layout == "long" else _count_wide
-        rows = count(opened, columns, mechanism, by)
-        return {name: _tallies(found, name, mechanism) for name, found in rows.items()}
+    count = _count_long if layout == "long" else _count_wide
+    rows = count(opened, columns, mechanism, by)
+    return {name: _tallies(found, name, mechanism) for name, found in rows.items()}
 
 
 def _count_wide(

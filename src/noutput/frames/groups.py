@@ -172,11 +172,12 @@ class GroupedTally(Mapping[Labels, Tally]):
         Raises
         ------
         InvalidArgumentError
-            If a group has fewer than two reports.
+            If a group has fewer than two reports, or reports that no people explain, such as raw
+            answers.
         """
         estimate = self._estimator(bounds, question, answer, below, level)
         names = self.names
-        return {names[labels]: estimate(tally) for labels, tally in self._told()}
+        return {names[labels]: estimate(self._possible(tally)) for labels, tally in self._told()}
 
     def rest_mean(
         self,
@@ -190,7 +191,13 @@ class GroupedTally(Mapping[Labels, Tally]):
         """Return the mean of all hidden groups together, as `means` does; None if it is hidden."""
         if self.rest is None or self.rest.total < 2:
             return None
-        return self._estimator(bounds, question, answer, below, level)(self.rest)
+        return self._estimator(bounds, question, answer, below, level)(self._possible(self.rest))
+
+    def _possible(self, tally: Tally) -> Tally:
+        from noutput.estimate.goodness import check_possible  # needs scipy
+
+        check_possible(self.mechanism, tally)
+        return tally
 
     def _told(self) -> Iterator[tuple[Labels, Tally]]:
         for labels, tally in self.groups.items():

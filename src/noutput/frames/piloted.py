@@ -6,27 +6,20 @@ drawn with.
 
 Notes
 -----
-**No value is reported twice.** A lazy frame draws whenever it is run, so a second run would put
-other rows into the pilot and report them again. Here both things are drawn once and then held:
+**No value is reported twice.** Both things are drawn once and then held:
 
 1. *The coins.* The split is a frame in memory (pandas, Polars, PyArrow; a lazy Polars frame is
    collected first), a temporary table (DuckDB) or a local checkpoint (Spark). Both passes read
    that, never the source. The pilot is where the coin is true, and the others are where it is
    false, so a row is in exactly one of them.
-2. *The reports.* Those of a pass are held in the same way as soon as they are drawn. Counting
-   the pilot, the result, and whatever is done with the result read what is held, and draw nothing.
-
-In Spark a task may be tried again before its rows are held. The coins and reports of a failed
-attempt are dropped with it: nobody ever reads them, and those of one attempt are kept. After that
-a local checkpoint has no plan. Where an executor is lost with its rows, whatever needs them fails;
-nothing is computed, or drawn, once more.
+2. *The reports.* Those of a pass are held as those of any frame (`noutput.frames.privatize`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
@@ -34,9 +27,15 @@ from noutput.errors import InvalidArgumentError
 from noutput.frames.counting import tally
 from noutput.frames.drawing import draw_pilot
 from noutput.frames.engines import duckdb, spark
-from noutput.frames.engines.errors import plain_errors
 from noutput.frames.packages import nw, pa, pc
-from noutput.frames.privatizing import check_columns, check_seed, label, open_frame, run_recipe
+from noutput.frames.privatizing import (
+    check_columns,
+    check_seed,
+    hold,
+    label,
+    open_frame,
+    run_recipe,
+)
 from noutput.frames.reports import split_name
 from noutput.frames.values import Place
 from noutput.interval import Interval
@@ -66,28 +65,6 @@ __all__ = [
 _PASS = re.compile(r"(.+) in (\S+) to (\S+)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Two parts of a split frame.
-
-    Parameters
-    ----------
-    pilot, others : frames
-    hold : callable
-        What runs the reports of a part once and holds them.
-    result : callable
-        What makes the result one of the caller's kind.
-    drop : callable
-        What removes the split, when both parts are reported.
-    """
-
-    pilot: Any
-    others: Any
-    hold: Callable[[Any], Any] = lambda frame: frame
-    result: Callable[[Any], Any] = lambda frame: frame
-    drop: Callable[[], object] = lambda: None
-
-
 def check_pilot(recipe: Recipe, pilot: float) -> tuple[float, Interval]:
     """Return the share of the pilot and the declared bounds, or refuse what has no two passes."""
     share = _checks.inner_share("pilot", pilot)
@@ -114,19 +91,19 @@ def run_passes(
     share, wide = check_pilot(recipe, pilot)
     seed, opened = check_seed(seed), open_frame(frame)
     check_columns(opened, recipe, keep)
-    with plain_errors():
-        held = _split(opened, recipe, keep, share, seed, connection)
-        try:
-            parts = _both_passes(held, recipe, wide, keep, seed, connection)
-        finally:
-            held.drop()
-        how: Any = "vertical" if parts[0].columns == parts[1].columns else "diagonal"
-        result = open_frame(held.result(nw.concat(parts, how=how).to_native()))
-        return label(result, both_recipes(recipe, result.collect_schema().names()))
+    first, second, drop = _split(opened, recipe, keep, share, seed, connection)
+    try:
+        parts = _both_passes(first, second, recipe, wide, keep, seed, connection)
+    finally:
+        drop()
+    how: Any = "vertical" if parts[0].columns == parts[1].columns else "diagonal"
+    result = nw.concat(parts, how=how)
+    return label(result, both_recipes(recipe, result.collect_schema().names()))
 
 
 def _both_passes(
-    held: _Held,
+    pilot: Any,
+    others: Any,
     recipe: Recipe,
     wide: Interval,
     keep: Sequence[str],
@@ -134,11 +111,11 @@ def _both_passes(
     connection: Any,
 ) -> list[Any]:
     """Report the pilot, choose the bounds of the others, and report them."""
-    first = held.hold(_one_pass(held.pilot, recipe, wide, keep, seed, connection))
+    first = _one_pass(pilot, recipe, wide, keep, seed, connection)
     counted = tally(first, pass_name(recipe, wide), recipe.mechanism)
-    narrow = choose_bounds(recipe, counted, wide, _rows(held.others))
+    narrow = choose_bounds(recipe, counted, wide, _rows(others))
     later = None if seed is None else seed + 1
-    second = held.hold(_one_pass(held.others, recipe, narrow, keep, later, connection))
+    second = _one_pass(others, recipe, narrow, keep, later, connection)
     return [nw.from_native(each) for each in (first, second)]
 
 
@@ -149,26 +126,23 @@ def _split(
     share: float,
     seed: int | None,
     connection: Any,
-) -> _Held:
-    """Draw once who is in the pilot, in the engine that has the rows."""
+) -> tuple[Any, Any, Callable[[], object]]:
+    """Draw once who is in the pilot; return both parts, and what removes them."""
     native = opened.to_native()
     if opened.implementation.is_spark_like():
         if seed is not None:
             rule = "be None: the rows of a Spark frame have no lasting order"
             raise InvalidArgumentError("seed", rule, seed)
-        return _Held(*spark.split(native, recipe, keep, share), spark.hold)
+        return *spark.split(native, recipe, keep, share), lambda: None
     if opened.implementation.is_duckdb():
-        pilot, others, drop = duckdb.split(native, recipe, keep, share, seed, connection)
-        return _Held(pilot, others, lambda each: duckdb.hold(each, connection), drop=drop)
+        return duckdb.split(native, recipe, keep, share, seed, connection)
     rows = opened.select(*keep, *recipe.columns)
     eager = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
     coins = _coins(eager, recipe, share, seed)
-    pilot, others = (
-        eager.filter(side.to_pylist()).to_native() for side in (coins, pc.invert(coins))
-    )
+    parts: list[Opened] = [eager.filter(side.to_pylist()) for side in (coins, pc.invert(coins))]
     if isinstance(rows, nw.LazyFrame):
-        return _Held(pilot, others, result=lambda found: found.lazy())
-    return _Held(pilot, others)
+        parts = [part.lazy() for part in parts]
+    return parts[0].to_native(), parts[1].to_native(), lambda: None
 
 
 def _coins(eager: nw.DataFrame[Any], recipe: Recipe, share: float, seed: int | None) -> Any:
@@ -198,10 +172,10 @@ def _one_pass(
     seed: int | None,
     connection: Any,
 ) -> Any:
-    """Privatize the rows of a part with its bounds."""
+    """Privatize the rows of a part with its bounds, once."""
     changed = pass_recipe(recipe, bounds)
     named = nw.from_native(rows).rename({recipe.columns[0]: changed.columns[0]}).to_native()
-    return run_recipe(named, changed, keep=keep, seed=seed, connection=connection)
+    return hold(run_recipe(named, changed, keep=keep, seed=seed, connection=connection), connection)
 
 
 def pass_recipe(recipe: Recipe, bounds: Interval) -> Recipe:

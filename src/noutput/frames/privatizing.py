@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.frames.engines import duckdb, eager, polars, spark
+from noutput.frames.engines.errors import plain_errors
 from noutput.frames.packages import nw
 from noutput.frames.recipe import (
     METADATA_KEY,
@@ -28,6 +29,7 @@ __all__ = [
     "Opened",
     "check_columns",
     "check_seed",
+    "hold",
     "label",
     "open_frame",
     "privatize",
@@ -68,7 +70,9 @@ def privatize(
     Parameters
     ----------
     frame : pandas, Polars, PyArrow, DuckDB or PySpark frame
-        A lazy frame gives a lazy frame: nothing is drawn before it is collected.
+        A lazy frame is run once, in this call, and gives a lazy frame of its reports, which are
+        held in memory (Polars), in a temporary table of the connection (DuckDB), or in a local
+        checkpoint (Spark). `privatize_files` holds nothing.
     columns : str or sequence of str
         The columns with the private values: integers, floats or decimals where the question is a
         number; for other questions also truth values, texts and categories.
@@ -105,8 +109,7 @@ def privatize(
         reported with the given bounds, and all others with those that
         `noutput.choose_range` makes of these reports. The result has one column of reports
         per pass, and a gap in the other; the rows of the pilot come first, and `tally_evidence`
-        counts both. It is drawn at once, also of a lazy frame, and then held: in memory, in
-        temporary tables of the DuckDB connection, or in a local checkpoint of Spark.
+        counts both.
     seed : int, optional
         For reproducible simulation: the same seed gives the same reports in every engine whose
         rows have an order. Spark refuses it.
@@ -121,9 +124,8 @@ def privatize(
     Raises
     ------
     InvalidArgumentError
-        If a column is missing, is of a type that holds no such values, or a value breaks a rule.
-        The values of lazy
-        frames are seen, and refused, when the frame is collected.
+        If a column is missing, is of a type that holds no such values, or a value breaks a rule;
+        or if Spark may run two copies of a task (``spark.speculation``).
 
     Guarantees
     ----------
@@ -131,6 +133,11 @@ def privatize(
     columns is one :math:`\epsilon`-locally differentially private report (and, with
     `skip_missing`, which values are missing). With d columns and without `one_per_row` a row
     gives d reports, and the loss of all of them together is :math:`d \epsilon`.
+
+    Every row is drawn once, and the result is the same at every execution: counting, filtering
+    and joining it, and tasks of Spark that are tried again, read the reports that are held. Where
+    Spark loses them, using the result raises an error; nothing is drawn again. A task that fails
+    during the call draws again when it is retried. No one reads what the failed attempt drew.
 
     Every batch of rows takes fresh keys from the operating system in the process that draws it.
     Workers read the mechanism from its JSON form and certify it before they draw. None of this
@@ -142,8 +149,7 @@ def privatize(
 
     Notes
     -----
-    A lazy frame that is collected twice draws twice, and two draws about one person cost twice
-    the loss. Write the reports to storage once, and count what was written.
+    Two calls draw twice, and two draws about one person cost twice the loss.
 
     Examples
     --------
@@ -183,14 +189,16 @@ def privatize(
         layout=layout,
         secure=seed is None,
     )
-    if pilot is not None:
-        from noutput.frames.piloted import run_passes  # which imports this module
+    kept = column_names("keep", keep, least=0)
+    options: dict[str, Any] = {"keep": kept, "seed": seed, "connection": connection}
+    with plain_errors():
+        if pilot is None:
+            result: FrameT = hold(run_recipe(frame, recipe, **options), connection)
+        else:
+            from noutput.frames.piloted import run_passes  # which imports this module
 
-        kept = column_names("keep", keep, least=0)
-        options: dict[str, Any] = {"seed": seed, "connection": connection}
-        result: FrameT = run_passes(frame, recipe, pilot=pilot, keep=kept, **options)
-        return result
-    return run_recipe(frame, recipe, keep=keep, seed=seed, connection=connection)
+            result = run_passes(frame, recipe, pilot=pilot, **options)
+    return result
 
 
 def run_recipe(
@@ -201,7 +209,10 @@ def run_recipe(
     seed: int | None = None,
     connection: Any = None,
 ) -> FrameT:
-    """Do what a recipe says to a frame of any engine."""
+    """Do what a recipe says to a frame of any engine.
+
+    A lazy result draws whenever it is run: `hold` it, or run it once.
+    """
     seed = check_seed(seed)
     opened = open_frame(frame)
     kept = column_names("keep", keep, least=0)
@@ -213,6 +224,16 @@ def run_recipe(
         reports = to_long(reports, recipe, kept)
     result: FrameT = label(reports, recipe)
     return result
+
+
+def hold(frame: Any, connection: Any = None) -> Any:
+    """Run a lazy frame once, and return a frame of the same kind that reads its rows."""
+    opened = open_frame(frame)
+    if isinstance(opened, nw.DataFrame):
+        return frame
+    if opened.implementation.is_duckdb():
+        return duckdb.hold(frame, connection)
+    return frame.collect().lazy() if opened.implementation.is_polars() else spark.hold(frame)
 
 
 def check_seed(seed: int | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -12,7 +12,7 @@ from noutput.encoding import place_of_other
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.frames.reports import ATTRIBUTE, REPORT, Certified, report_name
 from noutput.interval import Interval, IntervalLike, as_interval
-from noutput.mechanisms import answer_table, document
+from noutput.mechanisms import document
 from noutput.mechanisms.answers import AnswerMechanism
 from noutput.mechanisms.table import TableMechanism
 from noutput.questions import (
@@ -39,11 +39,11 @@ Bounds: TypeAlias = IntervalLike | Mapping[str, IntervalLike]
 Asked: TypeAlias = Question | Mapping[str, Question]
 
 FORMAT = "noutput-reports"
-VERSION = 2
+VERSION = 1
 METADATA_KEY = "noutput"  # of Arrow schemas and Spark columns
 LAYOUTS = ("wide", "long")
 _FLAGS = ("clip", "skip_missing", "one_per_row", "secure")
-_KEYS = ("mechanism", "columns", "layout", *_FLAGS)
+_KEYS = ("mechanism", "columns", "layout", "other", *_FLAGS)
 
 
 class Source(Protocol):
@@ -190,15 +190,11 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str | bytes) -> Recipe:
         """Read a recipe; its mechanism is certified before anything is returned."""
-        found = document.parse(text)
-        old = found.get("version") == 1 and type(found["version"]) is int
-        keys = _KEYS if old else (*_KEYS, "other")
-        document.read(found, FORMAT, 1 if old else VERSION, keys)
+        found = document.read(text, FORMAT, VERSION, _KEYS)
         mechanism = _read_mechanism(found["mechanism"])
-        read = _read_bounds if old else _read_question
-        asked = _read_columns(found["columns"], read)
+        asked = _read_columns(found["columns"])
         flags = {name: found[name] for name in _FLAGS}
-        other = found.get("other")
+        other = found["other"]
         if not isinstance(other, str | None):
             raise DocumentError("other", "be a text or null", other)
         names, questions = tuple(asked), tuple(asked.values())
@@ -221,37 +217,24 @@ def mechanism_of(found: object) -> Certified:
 
 
 def _read_mechanism(found: object) -> Certified:
-    if isinstance(found, dict) and found.get("version") == answer_table.VERSION:
-        return AnswerMechanism.from_document(found)
-    return TableMechanism.from_document(found)  # type: ignore[arg-type]  # refused if no object
+    if not isinstance(found, dict):
+        raise DocumentError("mechanism", "be a table", found)
+    if "knots" in found:
+        return TableMechanism.from_document(found)
+    return AnswerMechanism.from_document(found)
 
 
-def _read_bounds(entry: dict[str, Any]) -> Question:
-    """Read a column of version 1, which knew numbers alone."""
-    if set(entry) != {"name", "lower", "upper"}:
-        rule = "be objects with a name, a lower and an upper bound, none twice"
-        raise DocumentError("columns", rule, entry)
-    return Number(entry["lower"], entry["upper"])
-
-
-def _read_question(entry: dict[str, Any]) -> Question:
-    if set(entry) != {"name", "question"}:
-        raise DocumentError("columns", "be objects with a name and a question, none twice", entry)
-    return question_from_document(entry["question"], "columns.question")
-
-
-def _read_columns(found: object, read: Callable[[dict[str, Any]], Question]) -> dict[str, Question]:
-    rule = "be a list of objects with a name each, none twice"
+def _read_columns(found: object) -> dict[str, Question]:
+    rule = "be a list of objects with a name and a question, none twice"
     if not isinstance(found, list) or not found:
         raise DocumentError("columns", rule, found)
     asked: dict[str, Question] = {}
     for entry in found:
-        if not isinstance(entry, dict):
+        if not isinstance(entry, dict) or set(entry) != {"name", "question"}:
             raise DocumentError("columns", rule, entry)
-        question = read(entry)
         if not isinstance(entry["name"], str) or entry["name"] in asked:
             raise DocumentError("columns", rule, entry["name"])
-        asked[entry["name"]] = question
+        asked[entry["name"]] = question_from_document(entry["question"], "columns.question")
     return asked
 
 

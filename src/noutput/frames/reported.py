@@ -14,7 +14,6 @@ from noutput._progress import shown_progress
 from noutput.campaign.archive import CAMPAIGN, COLUMNS, ID, OUTPUT, QUESTION
 from noutput.errors import InvalidArgumentError
 from noutput.frames import archived
-from noutput.frames.engines.errors import plain_errors
 from noutput.frames.packages import nw, pa, pc, pl, spark_functions
 from noutput.frames.privatizing import open_frame
 from noutput.mechanisms.answer_table import AnswerTable
@@ -195,7 +194,7 @@ def tally_reports(
     >>> found.tallies["late"].counts, found.repeated
     ((1, 2), 1)
     """
-    with plain_errors(), shown_progress("Counting") as progress:
+    with shown_progress("Counting") as progress:
         if isinstance(source, str | Path):
             with archived.opened(source, campaign, engine, master, progress) as (known, parts):
                 found = _total(known, (_count(part, known) for part in parts))

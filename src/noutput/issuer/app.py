@@ -27,7 +27,6 @@ _REQUEST_PATH = "/token-request"
 _DIRECTORY_TYPE = "application/private-token-issuer-directory"
 _TYPE = 2
 _SIZE = 2 + 1 + 256  # bytes of a request: the type, the end of the key's id, what is signed
-_BODY_SECONDS = 10.0
 _WAITING = 64  # requests; more are told to come back
 _log = logging.getLogger("noutput.issuer")
 _SHARED = [
@@ -143,16 +142,12 @@ class Issuer:
 
 async def _body(receive: Receive) -> bytes:
     data = bytearray()
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            while True:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise _RefusalError(400, "the request ended early")
-                data += message.get("body", b"")
-                if len(data) > _SIZE:
-                    raise _RefusalError(413, f"the body must have {_SIZE} bytes")
-                if not message.get("more_body"):
-                    return bytes(data)
-    except TimeoutError:
-        raise _RefusalError(408, "the request took too long to arrive") from None
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise _RefusalError(400, "the request ended early")
+        data += message.get("body", b"")
+        if len(data) > _SIZE:
+            raise _RefusalError(413, f"the body must have {_SIZE} bytes")
+        if not message.get("more_body"):
+            return bytes(data)

@@ -23,7 +23,7 @@ from noutput.mechanisms.rows import (
 
 __all__ = ["MAX_ANSWERS", "VERSION", "AnswerTable"]
 
-VERSION = 2
+VERSION = 1
 MAX_ANSWERS = 64
 _KEYS = ("epsilon", "scale", "weights", "fingerprint")
 
@@ -96,11 +96,12 @@ class AnswerTable(CertifiedRows):
 
         Notes
         -----
-        The canonical form is the ASCII text ``noutput-table 2`` and a line feed, then in
+        The canonical form is the ASCII text ``noutput-table 1`` and a line feed, then in
         little-endian order: epsilon (float64), N and k (uint32), weights row by row (uint32).
+        That of a `CertifiedTable` with the same N and k is longer: no text is of both.
         """
         size = self.n_outputs
-        parts = [b"noutput-table 2\n", struct.pack("<dII", self.epsilon, size, self.n_answers)]
+        parts = [b"noutput-table 1\n", struct.pack("<dII", self.epsilon, size, self.n_answers)]
         parts += [struct.pack(f"<{size}I", *row) for row in self.weights]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 

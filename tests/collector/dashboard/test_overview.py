@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import astuple, replace
 
@@ -51,6 +52,17 @@ def test_a_headline_is_what_the_campaigns_page_says(service: Service) -> None:
     assert re.search(rf'class="number">{value}<', page)
     assert f"between <strong>{low}</strong> and <strong>{high}</strong>" in page
     assert 'aria-label="Average after each of 3 releases"' in answer.text
+
+
+@pytest.mark.parametrize("question", [MINUTES, YesNo(name="late"), Choice("car", "train")])
+def test_a_headline_claims_nothing_where_reports_are_forged(question: Question) -> None:
+    honest, forged = (0.5, 0.45, 0.55), (0.5, -math.inf, math.inf)
+    found = headline(question, milestones(honest, forged))
+    assert found is not None
+    assert astuple(found) == ("Some reports are probably forged", "", "", "", "")
+    again = headline(question, milestones(forged, honest))
+    assert again is not None
+    assert again.value
 
 
 def test_epsilon_is_per_period_where_there_are_rounds(service: Service) -> None:
@@ -128,7 +140,7 @@ def test_fifty_campaigns_are_read_once_per_release(
         return history(key)
 
     monkeypatch.setattr(service.store, "history", counted)
-    monkeypatch.setattr(service.app.services.estimates, "get", None)  # never called
+    monkeypatch.setattr(type(service.app.services.estimates), "_get", None)  # never called
     first = get(service, "/")
     assert len(read_keys) == 50
     assert read(first).text.count("No report has come in yet.") == 50

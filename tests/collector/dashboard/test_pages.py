@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,19 +15,18 @@ import pytest
 
 import noutput as no
 from noutput._numbers import show
-from noutput.campaign import Admission, Campaign, Number, draw_report
+from noutput.campaign import Admission, Campaign, Number, Report, draw_report
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.privacy import privacy
 from noutput.collector.estimates import page_bins
-from noutput.collector.simulation import Population
+from noutput.collector.http.models import EstimatesModel
 from noutput.collector.store import open_store
-from noutput.estimate.slack import assume
 from tests.campaign.tokens import anonymous_campaign
-from tests.collector.conftest import NUMBERS, make_campaign, with_questions
+from tests.collector.conftest import make_campaign, with_questions
 from tests.collector.dashboard.reader import HTML, PAGE, fill, get, read, read_token
-from tests.collector.people import lognormal_reports, seeded_reports
+from tests.collector.people import lognormal_reports
 from tests.collector.service import Service, problem, start_service
 from tests.tables import window_table
 
@@ -60,7 +60,7 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     assert f"{found['mean']['value']:.1f}" in page.text.replace(",", "")
     for text in ("Average minutes", "Standard deviation", "Variance", "median", "75% below",
                  "No sign of forged reports", "the least that any", "reports",
-                 "95% intervals that hold whatever people answer", "No assumption"):  # fmt: skip
+                 "95% intervals that hold whatever people answer"):  # fmt: skip
         assert text in page.text, text
     pattern = re.compile(r'id="history-data".*?json">(.*?)</script>', re.DOTALL)
     data = pattern.search(get(service, PAGE).text)
@@ -68,6 +68,78 @@ def test_a_page_says_what_the_estimates_say(service: Service, public: Campaign) 
     history = json.loads(data[1])
     assert history["reports"][-1] == found["reports"]
     assert history["low"][-1] < history["mean"][-1] < history["high"][-1]
+
+
+def forge(service: Service, campaign: Campaign, count: int) -> None:
+    """Send reports that nobody draws so often: all of them the last output of the first table."""
+    rng = np.random.default_rng(count)
+    output = campaign.tables[0].n_outputs - 1
+    name = campaign.questions[0].name
+    forged = [Report(campaign.fingerprint, name, output, rng.bytes(16).hex()) for _ in range(count)]
+    service.batch(campaign, forged)
+
+
+def test_forged_reports_are_the_headline_for_everybody(service: Service, public: Campaign) -> None:
+    fill(service, public, 2_400)
+    forge(service, public, 800)
+    answer = get(service, PAGE)
+    page = read(answer).text
+    hero = answer.text.split('id="hero"')[1].split("</section>")[0]
+    assert hero.index("Some reports are probably forged") < hero.index("<dl")
+    assert "Do not trust the figures" in hero
+    for claim in (
+        "95% interval",
+        "confidence",
+        "between <strong>",
+        "How sure we are",
+        'id="distribution"',
+    ):
+        assert claim not in answer.text, claim
+    assert "Estimates without intervals" in page
+    overview = read(get(service, "/")).text
+    assert "Some reports are probably forged. No figure can be trusted." in overview
+    assert "confidence" not in overview
+    other = read(get(service, f"{PAGE}?question={public.questions[1].name}")).text
+    assert "Some reports are probably forged" not in other  # it has honest ones
+
+
+def test_exports_of_forged_reports_claim_nothing(service: Service, public: Campaign) -> None:
+    fill(service, public, 2_400)
+    forge(service, public, 800)
+    content = service.call("GET", f"{PAGE}/estimates").json()
+    EstimatesModel.model_validate(content)
+    forged, honest, _ = content["questions"]
+    assert forged["goodness_of_fit"] < 0.001
+    assert forged["warning"].startswith("Some reports are probably forged.")
+    assert forged["mean"]["value"] > 0.0
+    for claim in (forged["mean"]["interval"], forged["mean"]["standard_error"],
+                  forged["variance"]["interval"], forged["quantiles"][0]["interval"],
+                  forged["histogram"]["lower"], forged["distribution"]["upper"],
+                  forged["intervals"], honest["warning"]):  # fmt: skip
+        assert claim is None
+    assert forged["lower"] == 0.0
+    assert honest["mean"]["interval"][0] < honest["mean"]["value"]
+    rows = list(csv.DictReader(io.StringIO(get(service, f"{PAGE}/estimates.csv").text)))
+    claimed = {row["question"] for row in rows if row["low"] or row["high"]}
+    assert claimed == {question.name for question in public.questions[1:]}
+    refused = service.call("GET", f"{PAGE}/distribution.svg")
+    assert problem(refused) == (404, "not-found")
+    assert refused.json()["detail"] == "there is no picture: some reports are probably forged"
+
+
+def test_forged_reports_stay_in_the_past(service: Service, public: Campaign) -> None:
+    """What was published of them is kept, in copies too; the page shows it once it is outvoted."""
+    fill(service, public, 300)
+    forge(service, public, 60)
+    milestones = service.store.history(1)
+    assert [each.low for each in milestones if each.question == 0][-1] == -math.inf
+    with service.store.snapshot("commute") as snapshot:
+        assert snapshot is not None
+        assert list(snapshot.history) == milestones
+    fill(service, public, 9_000, 2)
+    page = read(get(service, PAGE)).text
+    assert "with 95% confidence" in page
+    assert "probably forged" in page.split("The past as a table")[1]
 
 
 def test_the_promise_is_what_holds(service: Service, campaign: Campaign) -> None:
@@ -122,7 +194,11 @@ def test_a_name_that_is_a_unit_is_said_once(service: Service) -> None:
     text = get(service, PAGE).text
     for wrong in ("Mb", "mb in MB", "Used kwh"):
         assert wrong not in text
-    for right in ("<span>MB</span>", "<span>Used kWh</span>", 'placeholder="0 to 1,500,000"'):
+    for right in (
+        "<span><bdi>MB</bdi></span>",
+        "<span><bdi>Used kWh</bdi></span>",
+        'placeholder="0 to 1,500,000"',
+    ):
         assert right in text
 
 
@@ -204,7 +280,7 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}</scr
 
 def hostile_campaign() -> Campaign:
     return Campaign(
-        id="commute", title=HOSTILE, text=HOSTILE + "\u202e" + "W" * 800, public=True,
+        id="commute", title=HOSTILE, text=HOSTILE + "\u05d0" + "W" * 800, public=True,
         questions=(
             Number(-1e15, 1e15, "</script><svg/onload=1>", name="a" * 64),
             Number(1e-9, 2e-9, name="b"), Number(1e6, 1e6 + 1, "=1+1", name="c"),
@@ -226,6 +302,8 @@ def test_hostile_texts_and_odd_numbers_do_no_harm(service: Service) -> None:
         for tag in ("<script>", "<img", "<svg/", "<b>"):
             assert tag not in answer.text
         assert "{{7*7}}" in page.text
+        # Letters that are read from the right move nothing around them.
+        assert len(re.findall(r"<bdi>[^<]*\u05d0W+</bdi>", answer.text)) == 1
     for each in campaign.questions:
         picture = get(service, f"{PAGE}/distribution.svg?question={each.name}")
         assert picture.headers["content-type"] == "image/svg+xml"
@@ -320,52 +398,6 @@ def test_every_number_has_bars_of_round_width(service: Service) -> None:
         step = edges[1] - edges[0]
         assert f"Share of people in steps of {step:g}{unit}." in page.text
         assert (100.0 * step).is_integer()
-
-
-@pytest.fixture
-def few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let densities be constant on few cells, for speed."""
-    for name, value in (("CELLS", 16), ("_WIDE_CELLS", 8), ("_CUTS", 32)):
-        monkeypatch.setattr(assume, name, value)
-
-
-@pytest.mark.usefixtures("few_cells")
-def test_what_intervals_assume_can_be_chosen_and_is_always_said(service: Service) -> None:
-    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
-    service.create(campaign)
-    fill(service, campaign, 3_000)
-    free, smooth, unknown = (
-        get(service, f"{PAGE}?question=minutes{more}")
-        for more in ("", "&assume=smooth", "&assume=nonsense")
-    )
-    assert "hold whatever people answer" in free.text
-    assert "hold whatever people answer" in unknown.text
-    assert 'aria-current="true">No assumption<' in free.text
-    assert "only if the answers are smooth" in smooth.text
-    assert 'aria-current="true">If answers are smooth<' in smooth.text
-    for export in ("estimates", "estimates.csv", "distribution.svg"):
-        assert "assume=smooth" in smooth.text.split(f"{PAGE}/{export}")[1].split('"')[0]
-    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
-    assert found["intervals"]["assume"] in found["intervals"]["assumption"]
-    table = service.call("GET", f"{PAGE}/estimates.csv?assume=smooth").text
-    assert found["intervals"]["assume"] in table
-    picture = service.call("GET", f"{PAGE}/distribution.svg?assume=smooth").text
-    assert "if answers are smooth" in picture
-    assert problem(service.call("GET", f"{PAGE}/estimates?assume=rough"))[0] == 422
-
-
-@pytest.mark.usefixtures("few_cells")
-def test_reports_that_contradict_an_assumption_get_other_intervals(service: Service) -> None:
-    campaign = make_campaign(public=True, outputs=8, questions=NUMBERS[:1])
-    service.create(campaign)
-    people = Population({"minutes": np.full(5_000, 90.0)})
-    service.batch(campaign, seeded_reports(campaign, people, np.random.default_rng(1)))
-    page = read(get(service, f"{PAGE}?assume=smooth")).text
-    assert "The reports contradict that the answers are smooth." in page
-    assert "hold whatever people answer" in page
-    (found,) = service.call("GET", f"{PAGE}/estimates?assume=smooth").json()["questions"]
-    assert found["intervals"]["assume"] is None
-    assert found["intervals"]["assumption"].startswith("The reports contradict")
 
 
 def test_reports_that_tell_nothing_get_words_and_no_bars(service: Service) -> None:

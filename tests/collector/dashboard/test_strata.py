@@ -51,7 +51,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         service.create(campaign)
         for number in range(12):
             service.clock.now = OPENS + timedelta(days=number, hours=6)
-            center = 50.0 if number < 7 else 90.0
+            center = 30.0 if number < 7 else 150.0
             many = reports(campaign, 600, rng, {"platform": "ios"}, number, center)
             many += reports(campaign, 400, rng, {"platform": "web"}, number, 120.0)
             many += reports(campaign, 30, rng, {"platform": "android"}, number, 120.0)
@@ -100,7 +100,7 @@ def test_groups_are_compared_in_the_order_of_their_figures(rounds: Service) -> N
     page = read(answer)
     found = rounds.call("GET", f"{PAGE}/segments").json()
     table = part(answer.text, "compared").partition("<tbody>")[2].partition("</tbody>")[0]
-    names = re.findall(r'<th scope="row">(.*?)</th>', table)
+    names = re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th>', table)
     estimates = {row["group"]: row["value"] for row in found["statistics"][0]["estimates"]}
     assert names == sorted(estimates, key=lambda each: -estimates[each])
     assert set(names) == {"web", "ios", "android"}  # android without its rounds
@@ -109,7 +109,7 @@ def test_groups_are_compared_in_the_order_of_their_figures(rounds: Service) -> N
     assert "not told over" not in page.text
     assert re.search(r'scope="row">web over ios</th>.*?<td>yes</td>', answer.text, re.DOTALL)
     small = part(answer.text, "small")
-    assert re.findall(r"<strong>(.*?)</strong>", small) == ["ios", "web"]
+    assert re.findall(r"<strong><bdi>(.*?)</bdi></strong>", small) == ["ios", "web"]
     assert small.count("<svg") == 2
 
 
@@ -133,7 +133,7 @@ def test_a_page_about_some_people_and_rounds(rounds: Service) -> None:
     for path in (f"{PAGE}/estimates.csv?{chosen}", f"{PAGE}/estimates?{chosen}",
                  f"{PAGE}/trend?question=minutes&statistic=mean&{chosen}",
                  f"{PAGE}/trend?question=minutes&statistic=mean&{chosen}&format=csv",
-                 f"{PAGE}/segments?question=minutes&by=platform&rounds=2-5&format=csv",
+                 f"{PAGE}/segments?question=minutes&by=platform&rounds=2-5&differences=true",
                  f"{PAGE}/distribution.svg?question=minutes&{chosen}"):  # fmt: skip
         assert path in addresses, path
         assert rounds.call("GET", path).status_code == 200
@@ -214,7 +214,7 @@ def test_quantiles_and_shares_of_numbers_are_chosen(rounds: Service) -> None:
     page = read(answer)
     assert "Share below 60 min by day in %" in " ".join(page.text.split())
     assert "Share below 60 min by platform" in page.text
-    assert f"{PAGE}/segments?question=minutes&statistic=below+60&by=platform" in {
+    assert f"{PAGE}/segments?question=minutes&statistic=below+60&by=platform&differences=true" in {
         str(each.get("href")) for tag, each in page.tags if tag == "a"
     }
     (field,) = (each for _, each in page.tags if each.get("name") == "below")

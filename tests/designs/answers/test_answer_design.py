@@ -14,6 +14,7 @@ from noutput.designs.answers.certificate import verify
 from noutput.designs.answers.error import worst_error
 from noutput.designs.answers.objective import OBJECTIVES
 from noutput.designs.answers.request import solve_answers
+from noutput.designs.answers.saddle import Aim
 from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
 from tools.build_answers import make
 
@@ -99,7 +100,9 @@ def test_a_number_has_its_question_too() -> None:
 
 def test_value_and_bound_are_those_of_the_table() -> None:
     factor = DESIGN.objective.factor
-    assert DESIGN.value == pytest.approx(worst_error(DESIGN.mechanism.table(), factor), rel=1e-9)
+    assert DESIGN.value == pytest.approx(
+        worst_error(DESIGN.mechanism.table(), Aim(factor)), rel=1e-9
+    )
     verify(1.0, factor, DESIGN.proof.certificate, DESIGN.lower_bound)
     assert 0.0 <= DESIGN.gap <= 0.01
     assert DESIGN.mechanism.privacy_loss() <= DESIGN.epsilon == 1.0

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noutput.designs.answers import shipped
 from noutput.designs.answers.bound import find_bound
 from noutput.designs.answers.certificate import AnswerCertificate, prove, verify
 from noutput.designs.answers.error import worst_error
-from noutput.designs.answers.objective import AnswerObjective
+from noutput.designs.answers.objective import OBJECTIVES, AnswerObjective
+from noutput.designs.answers.saddle import Aim
 from noutput.errors import InvalidArgumentError
 
 CDF = AnswerObjective("cdf", 4)
@@ -26,6 +29,24 @@ def test_a_proven_bound_is_verified_and_a_larger_one_is_not() -> None:
     verify(1.0, CDF.factor, PROOF.certificate, PROOF.value)
     with pytest.raises(InvalidArgumentError, match="prove a bound of"):
         verify(1.0, CDF.factor, PROOF.certificate, PROOF.value * 1.000001)
+
+
+@pytest.mark.parametrize("size", shipped.SIZES)
+def test_what_one_processor_proves_every_other_verifies(size: int) -> None:
+    """They add up in different orders; so does one that gets the answers in another order."""
+    order = np.random.default_rng(size).permutation(size)
+    for epsilon, name in product(shipped.EPSILONS, OBJECTIVES):
+        ships = shipped.shipped(epsilon, shipped.stand_in(size), name)
+        assert ships is not None
+        factor, certificate = ships.objective.factor, ships.proof.certificate
+        verify(epsilon, factor, certificate, ships.lower_bound)
+        same = AnswerCertificate(
+            tuple(certificate.population[k] for k in order),
+            tuple(certificate.influence[k] for k in order),
+            tuple(certificate.multipliers[k] for k in order),
+        )
+        verify(epsilon, factor, certificate, prove(epsilon, factor[order], same))
+        verify(epsilon, factor[order], same, prove(epsilon, factor, certificate))
 
 
 @pytest.mark.parametrize("part", ["population", "multipliers"])
@@ -58,14 +79,14 @@ def test_no_private_table_is_below_the_bound(
     rest = np.linalg.solve(direct, 1.0 - table.sum(axis=1))
     assert rest.min() > 0.0
     table = np.hstack([table, direct * rest])
-    assert worst_error(table, CDF.factor) >= PROOF.value
+    assert worst_error(table, Aim(CDF.factor)) >= PROOF.value
 
 
 def test_what_is_no_certificate_is_refused() -> None:
     factor = CDF.factor
     certificate = PROOF.certificate
     cases = {
-        "one per answer": replace(certificate, population=(0.5, 0.5)),
+        "4 shares and 4 multipliers": replace(certificate, population=(0.5, 0.5)),
         "have a matrix of": replace(certificate, influence=certificate.influence[:3]),
         "add up to 1": replace(certificate, population=(0.5, 0.5, 0.5, 0.5)),
         "finite numbers": replace(certificate, multipliers=(np.nan,) * 4),

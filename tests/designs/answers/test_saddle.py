@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, linprog, minimize
 from noutput.designs.answers.bound import find_bound
 from noutput.designs.answers.error import worst_error
 from noutput.designs.answers.objective import AnswerObjective
-from noutput.designs.answers.saddle import restricted, solve, worst_population
+from noutput.designs.answers.saddle import Aim, restricted, solve, worst_population
 from noutput.designs.columns.pricing import subsets
 from noutput.mechanisms.answer_baselines import answer_mechanism
 
@@ -26,11 +26,11 @@ def test_nothing_beats_randomized_response_to_yes_or_no(epsilon: float) -> None:
     odds = math.exp(epsilon)
     exact = 2.0 * odds / (odds - 1.0) ** 2  # two shares, each with p q / (p - q)^2
     assert find_bound(epsilon, shares).value == pytest.approx(exact, rel=1e-6)
-    found = solve(epsilon, shares.factor)
+    found = solve(epsilon, Aim(shares.factor))
     assert found.value == pytest.approx(exact, rel=1e-4)
-    assert worst_error(answer_mechanism("direct-encoding", epsilon, 2).table(), shares.factor) == (
-        pytest.approx(exact, rel=1e-6)
-    )
+    assert worst_error(
+        answer_mechanism("direct-encoding", epsilon, 2).table(), Aim(shares.factor)
+    ) == (pytest.approx(exact, rel=1e-6))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -39,8 +39,8 @@ def test_the_bound_of_shares_is_that_of_subset_selection(k: int, epsilon: float)
     shares = AnswerObjective("shares", k)
     table = answer_mechanism("subset-selection", epsilon, k).table()
     bound = find_bound(epsilon, shares).value
-    assert bound <= worst_error(table, shares.factor) <= bound * (1.0 + 1e-6)
-    assert solve(epsilon, shares.factor).value == pytest.approx(bound, rel=1e-4)
+    assert bound <= worst_error(table, Aim(shares.factor)) <= bound * (1.0 + 1e-6)
+    assert solve(epsilon, Aim(shares.factor)).value == pytest.approx(bound, rel=1e-4)
 
 
 def test_the_mean_of_three_answers_is_a_linear_program() -> None:
@@ -88,32 +88,32 @@ def test_another_solver_finds_the_same_table_for_three_answers() -> None:
             NonlinearConstraint(lambda z: z[-1] - errors(z[:-1]), 0.0, np.inf),
         ],
     )
-    assert solve(1.0, factor).value == pytest.approx(found.fun, rel=2e-3)
+    assert solve(1.0, Aim(factor)).value == pytest.approx(found.fun, rel=2e-3)
 
 
 def test_the_worst_population_is_worse_than_others() -> None:
     factor = AnswerObjective("cdf", 5).factor
-    table = solve(2.0, factor).table
-    worst = worst_error(table, factor)
+    table = solve(2.0, Aim(factor)).table
+    worst = worst_error(table, Aim(factor))
     rng = np.random.default_rng(3)
     for population in [*rng.dirichlet(np.full(5, 0.4), 40), *np.eye(5)]:
         shares = population @ table
         inverse = np.linalg.inv((table / shares) @ table.T)
         error = np.sum((inverse @ factor) * factor) - population @ np.square(factor).sum(axis=1)
         assert error <= worst * (1.0 + 1e-9)
-    assert worst_population(table, factor).sum() == pytest.approx(1.0)
+    assert worst_population(table, Aim(factor)).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0])
 def test_tables_are_private_and_complete(epsilon: float) -> None:
-    found = solve(epsilon, AnswerObjective("cdf", 6).factor)
+    found = solve(epsilon, Aim(AnswerObjective("cdf", 6).factor))
     assert found.table.sum(axis=1) == pytest.approx(np.ones(6), abs=1e-8)
     ratio = found.table.max(axis=0) / found.table.min(axis=0)
     assert ratio.max() <= math.exp(epsilon) * (1.0 + 1e-12)
 
 
 def test_fewer_columns_cannot_be_better() -> None:
-    factor = AnswerObjective("cdf", 5).factor
-    best = solve(1.0, factor)
-    few = restricted(1.0, factor, best.members[np.argsort(-best.weights)[:8]], 1e-6)
+    aim = Aim(AnswerObjective("cdf", 5).factor)
+    best = solve(1.0, aim)
+    few = restricted(1.0, aim, best.members[np.argsort(-best.weights)[:8]], 1e-6)
     assert few.value >= best.value * (1.0 - 1e-4)

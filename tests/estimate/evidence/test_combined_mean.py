@@ -161,7 +161,7 @@ def test_the_other_statistics_of_evidence_have_intervals_that_cover() -> None:
     assert low < np.mean((people >= 2.0) & (people < 6.0)) < high
     low, high = found.interval("quantile", 0.5)
     assert low <= np.median(people) <= high
-    low, high = no.estimate_variance(both).interval(assume=no.DensityAtMost(40))
+    low, high = no.estimate_variance(both).interval()
     assert low < np.var(people) < high
     assert found.draws(2, rng).shape == (2, 50)
     assert no.resolution(both, reports=20_000).reports == 20_000

@@ -44,6 +44,9 @@ class Administration(Protocol):
     def add_campaign(self, document: bytes) -> Answer:
         """Keep a campaign, whose tables are certified first; return the `CampaignSummary`."""
 
+    def closing(self, campaign_id: str) -> Answer:
+        """Return the `ClosingModel`: what would become of a campaign's reports."""
+
     def close_campaign(self, campaign_id: str) -> Answer:
         """Count no more reports; return the `CampaignSummary`."""
 

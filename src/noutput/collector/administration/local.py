@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant, parse_instant
-from noutput.collector.administration.summaries import campaign_summary, log_page, token_info
+from noutput.collector.administration.summaries import (
+    campaign_summary,
+    closing,
+    log_page,
+    token_info,
+)
 from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import check_scope, creation, new_token
 from noutput.collector.issuing import issue_tokens
+from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory
 from noutput.collector.store.interface import COMMAND_LINE, Action
 from noutput.errors import InvalidArgumentError
@@ -73,6 +79,10 @@ class DatabaseAdministration:
             campaign.id, campaign.fingerprint, campaign.to_json(), now, action
         )
         return self._counted(row)
+
+    def closing(self, campaign_id: str) -> Answer:
+        """Return the `ClosingModel`, for a collector with the default steps."""
+        return closing(self._store, self._entry(campaign_id), Steps()).model_dump()
 
     def close_campaign(self, campaign_id: str) -> Answer:
         """Count no more reports; return the `CampaignSummary`."""

@@ -18,6 +18,7 @@ from noutput.collector.http.models import (
     ActionModel,
     AdmissionTokens,
     CampaignSummary,
+    ClosingModel,
     TokenCreated,
     TokenInfo,
 )
@@ -77,6 +78,10 @@ class RemoteAdministration:
     def add_campaign(self, document: bytes) -> Answer:
         """Keep a campaign; return the `CampaignSummary`."""
         return _known(CampaignSummary, read_object(self._send("/campaigns", document)))
+
+    def closing(self, campaign_id: str) -> Answer:
+        """Return the `ClosingModel`."""
+        return _known(ClosingModel, self._ask(f"/campaigns/{quote(campaign_id, safe='')}/closing"))
 
     def close_campaign(self, campaign_id: str) -> Answer:
         """Count no more reports; return the `CampaignSummary`."""

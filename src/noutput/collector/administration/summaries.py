@@ -10,17 +10,20 @@ from noutput.collector.http.models import (
     ActionLog,
     ActionModel,
     CampaignSummary,
+    ClosingModel,
     TokenInfo,
     TokenKind,
 )
+from noutput.collector.publishing import Publishing
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import LogEntry, TokenRow
+    from noutput.collector.store.interface import LogEntry, Store, TokenRow
 
-__all__ = ["campaign_summary", "log_page", "token_info"]
+__all__ = ["campaign_summary", "closing", "log_page", "token_info"]
 
 
 def campaign_summary(
@@ -43,6 +46,13 @@ def campaign_summary(
         reports=reports,
         received=received,
     )
+
+
+def closing(store: Store, entry: KnownCampaign, steps: Steps) -> ClosingModel:
+    """Return what would become of a campaign's reports if it were closed now."""
+    received = sum(store.counts(entry.key).values())
+    hidden = store.left_if_closed(entry.key, Publishing(entry.layout, steps))
+    return ClosingModel(received=received, published=received - hidden, hidden=hidden)
 
 
 def token_info(row: TokenRow, campaign: str | None) -> TokenInfo:

@@ -203,7 +203,7 @@ class ArchivedStore:
         if known is None or grown:
             for row in self._store.campaigns():
                 if row.key == key:
-                    self._campaigns[key] = Campaign.from_json(row.document)
+                    self._campaigns[key] = row.read()
         return self._campaigns.get(key)
 
     def probe(self, size: int = 0) -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from noutput.collector.comparing import BETWEEN, read_names
-from noutput.collector.estimates import ASSUMPTIONS, NOTHING
-from noutput.collector.http.problems import ProblemError
+from noutput.collector.comparing import BETWEEN, has_pairs, read_names
+from noutput.collector.http.problems import ProblemError, checked_parameters
 from noutput.collector.measured import check_statistic, of_numbers, statistics
 from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
@@ -38,8 +37,6 @@ class Asked:
         The question, where the address names it.
     target : float, optional
         The wanted half width of what is followed.
-    assume : str
-        What intervals may assume.
     selection : Selection
         Of labels and rounds.
     by : tuple of str
@@ -52,7 +49,6 @@ class Asked:
     place: int
     name: str | None
     target: float | None
-    assume: str
     selection: Selection
     by: tuple[str, ...]
     statistic: str
@@ -66,25 +62,22 @@ class Asked:
         ProblemError
             If the campaign has no such question, label, round or statistic.
         """
-        name = query.get("question", query.get("attribute"))
+        name = query.get("question")
         place = 0 if name is None else campaign.question_indexes.get(name)
         if place is None:
             raise ProblemError("not-found", f"the campaign has no question {str(name)[:100]!r}")
-        assume, segments = query.get("assume", NOTHING), campaign.segments
-        try:
+        segments = campaign.segments
+        with checked_parameters():
             selection = Selection.read(
                 segments, filter(None, query.getlist("segment")), _rounds(campaign, query),
                 campaign.n_rounds,
             )  # fmt: skip
             by = () if segments is None else read_names(segments, query.getlist("by"))
             statistic = _statistic(campaign.questions[place], query)
-        except InvalidArgumentError as error:
-            raise ProblemError("invalid-parameter", str(error)) from None
         return cls(
             place=place,
             name=name,
             target=_positive(query.get("target")),
-            assume=assume if assume in ASSUMPTIONS else NOTHING,
             selection=selection,
             by=by,
             statistic=statistic,
@@ -98,7 +91,6 @@ class Asked:
         pairs: list[tuple[str, str | None]] = [
             ("question", asked.name),
             ("target", None if asked.target is None else f"{asked.target:g}"),
-            ("assume", asked.assume or None),
             *asked.strata,
             *(("by", name) for name in asked.by if asked.by != first),
             ("statistic", None if asked.statistic == known[0] else asked.statistic),
@@ -134,13 +126,14 @@ class Asked:
         names = ["question", "by", "segment", "rounds"]
         if self.of_numbers(campaign):
             names.append("statistic")
-        return replace(self, selection=selection).exported(campaign, *names)
+        query = replace(self, selection=selection).exported(campaign, *names)
+        return f"{query}&differences=true" if has_pairs(campaign.segments, self.by) else query
 
     def exported(self, campaign: Campaign, *names: str) -> str:
         """Return the parameters of an export: the named ones, of those that say something."""
         values: Sequence[tuple[str, str | None]] = [
             ("question", campaign.questions[self.place].name),
-            ("statistic", self.statistic), ("assume", self.assume or None),
+            ("statistic", self.statistic),
             *(("by", name) for name in self.by), *self.strata,
         ]  # fmt: skip
         return asked_for([(name, value) for name, value in values if value and name in names])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from noutput._numbers import show
-from noutput.collector.comparing import BETWEEN
+from noutput.collector.comparing import BETWEEN, MAX_PAIRED_GROUPS
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.dots import NARROW, WIDE, Dot, dots_svg
 from noutput.collector.dashboard.reading import Reading, reading
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from noutput.questions import Question
 
 __all__ = ["ComparisonView", "comparison_view"]
-
-_MOST_PAIRS = 60  # on a page; the exports have all
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +32,8 @@ class ComparisonView:
         Name, reports, estimate and interval, as in the picture.
     pairs : sequence of tuples of str
         The difference of two groups, its interval, and whether it is clear; clear ones first.
-    more : int
-        How many pairs are not listed.
     hidden : str
-        What is too small to be shown, in words.
+        What is too small to be shown, and whether there are too many pairs, in words.
     unit : str
     """
 
@@ -47,7 +42,6 @@ class ComparisonView:
     narrow: str
     rows: Sequence[tuple[str, str, str, str]]
     pairs: Sequence[tuple[str, str, str, str]]
-    more: int
     hidden: str
     unit: str
 
@@ -65,7 +59,8 @@ def comparison_view(question: Question, statistic: str, found: Mapping[str, Any]
     by = BETWEEN.join(found["by"])
     title = f"{words.capital(told.noun)} by {by}"
     said = f"{title}: " + "; ".join(f"{dot.name} {dot.text}" for dot in dots)
-    pairs = sorted(chosen["differences"], key=_clearness, reverse=True)
+    pairs = sorted(chosen["differences"] or (), key=_clearness, reverse=True)
+    many = f" Pairs are compared of {MAX_PAIRED_GROUPS} groups at most."
     return ComparisonView(
         title=title,
         wide=dots_svg(dots, WIDE, label=said) if dots else "",
@@ -74,9 +69,8 @@ def comparison_view(question: Question, statistic: str, found: Mapping[str, Any]
             (dot.name, words.count(reports[group]), *_texts(dot))
             for group, dot in zip(order, dots, strict=True)
         ],
-        pairs=list(starmap(_pair, ((told, each) for each in pairs[:_MOST_PAIRS]))),
-        more=max(len(pairs) - _MOST_PAIRS, 0),
-        hidden=found["text"],
+        pairs=[_pair(told, each) for each in pairs],
+        hidden=found["text"] + (many if chosen["differences"] is None else ""),
         unit=told.unit,
     )
 

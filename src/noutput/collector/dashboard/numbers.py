@@ -11,7 +11,6 @@ from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.subject import Followed, Glance, Subject, Table
 from noutput.collector.dashboard.svg import document, put_text
-from noutput.collector.estimates import NOTHING
 from noutput.estimate.mean import reports_needed
 from noutput.mechanisms.table import TableMechanism
 
@@ -46,15 +45,10 @@ _PROVEN = (
     "The bands are 95% intervals with a proof for every distribution and for so few reports. The "
     "bars are as narrow as the reports can tell apart."
 )
-_ASSUMING = (
-    "The bands are 95% intervals only if the answers are smooth: they assume {assumption}. The "
-    "reports do not contradict that, and cannot prove it. The average assumes nothing."
-)
 _UNTOLD = (
     "There is no picture yet: nearly every way in which the answers may be spread fits the reports."
 )
 _UNTOLD_SHORT = "The reports cannot tell yet."
-_CHOICES = ((NOTHING, "No assumption"), ("smooth", "If answers are smooth"))
 _KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 
 
@@ -64,7 +58,6 @@ def number_subject(
     parts: Sequence[Part],
     *,
     alone: bool,
-    note: str = "",
 ) -> Subject:
     """Prepare the page of a number; `alone` says whether nothing else was asked."""
     unit, name = question.unit, words.called(question)
@@ -96,8 +89,7 @@ def number_subject(
         fit=words.fit(found.goodness),
         table=_table(found),
         histogram=asdict(found.coarse) if found.is_told else {},
-        basis=f"{note} {_basis(found)}".lstrip(),
-        choices=_CHOICES,
+        basis=_basis(found),
     )
 
 
@@ -114,9 +106,7 @@ def _needed(parts: Sequence[Part], found: MeanEstimate, wanted: float) -> float:
 
 
 def _basis(found: Summary) -> str:
-    """Say in one or two plain sentences what the bands are, and what they assume."""
-    if found.assumption:
-        return _ASSUMING.format(assumption=found.assumption)
+    """What the bands are, in one or two plain sentences."""
     return _PROVEN if found.interval_kind == "guaranteed" else _FREE
 
 
@@ -133,8 +123,7 @@ def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: st
         words_only = put_text(size.width / 2.0, size.height / 2.0, _UNTOLD_SHORT)
         return document(size.width, size.height, [words_only], **texts)
     axis = question.unit or words.called(question)
-    assumed = "if answers are smooth" if found.assumption else "whatever people answer"
-    note = f"Bands: {100.0 * found.level:g}% intervals, {assumed}"
+    note = f"Bands: {100.0 * found.level:g}% intervals, whatever people answer"
     return distribution_svg(found.coarse, found.quantiles, axis, size, note=note, **texts)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from noutput._numbers import show
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.sparkline import sparkline_svg
-from noutput.collector.followed import is_uncertainty
+from noutput.collector.followed import is_forged, is_uncertainty
 from noutput.estimate.summary import Bar, Figure
 from noutput.questions import Answers, Number, YesNo
 
@@ -33,6 +33,7 @@ class Headline:
     title : str
         What it is.
     value, unit : str
+        Empty where reports are probably forged, which is the title then.
     interval : str
         Its 95% interval in words; empty where the figure is an uncertainty itself.
     picture : str
@@ -60,6 +61,8 @@ def headline(question: Question, milestones: Sequence[Milestone]) -> Headline | 
     Nothing is estimated here: a milestone has the figure of its release, with its 95% interval.
     The work is therefore the same for a hundred reports and for a billion.
     """
+    if milestones and is_forged(milestones[-1]):
+        return Headline(words.FORGED, "", "", "", "")
     rows = [(each.mean, each.low, each.high) for each in milestones]
     figures = [Figure(*row) for row in rows if all(map(math.isfinite, row))]
     if not figures or figures[-1].half > _most(question):

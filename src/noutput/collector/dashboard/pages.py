@@ -13,8 +13,8 @@ from noutput.collector.http.headers import PAGE
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from noutput.collector.cache import Answer
     from noutput.collector.http.problems import ProblemError
-    from noutput.collector.rendered import Rendered
 
 __all__ = ["answer", "error_page", "page", "render"]
 
@@ -46,7 +46,7 @@ def page(
     return Response(render(name, values), status, more, "text/html")
 
 
-def answer(request: Request, found: Rendered) -> Response:
+def answer(request: Request, found: Answer) -> Response:
     """Answer with a page, or with 304 a browser that has this very page."""
     headers = {**PAGE, **_PRIVATE, "ETag": found.tag}
     if found.tag in request.headers.get("if-none-match", ""):

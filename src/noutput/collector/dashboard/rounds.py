@@ -260,4 +260,7 @@ def _notes(found: Mapping[str, Any], *, pending: bool) -> Iterator[str]:
     else:
         rate = found["false_alarms_per_year"]
         often = "once" if rate == 1.0 else f"{rate:g} times"
-        yield f"If nothing changed, a change would be marked by chance about {often} per year."
+        yield (
+            "A change is marked where the value moves more than in the rounds before. While it "
+            f"only varies as before, one is marked by chance about {often} per year at most."
+        )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from noutput.collector.dashboard import session
+from noutput.collector.cache import Answer
+from noutput.collector.dashboard import session, words
 from noutput.collector.dashboard.asked import Asked
 from noutput.collector.dashboard.assets import assets
 from noutput.collector.dashboard.overview import headline
@@ -18,7 +18,7 @@ from noutput.collector.dashboard.strata import find_strata, strata_views
 from noutput.collector.dashboard.table import estimates_csv
 from noutput.collector.dashboard.view import draw, question_view
 from noutput.collector.dashboard.waves import newest_reports, wave_views
-from noutput.collector.estimates import page_bins
+from noutput.collector.estimates import PAGE_LEVEL, CampaignEstimates, page_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -32,13 +32,13 @@ from noutput.collector.http.problems import ProblemError
 from noutput.collector.strata import Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
     from datetime import datetime
 
     from noutput.collector.alarms import Alarm
-    from noutput.collector.rendered import Rendered
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import Milestone, TokenRow
+    from noutput.collector.store.interface import TokenRow
 
 __all__ = ["campaign_page", "router"]
 
@@ -56,6 +56,8 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
     entries = await services.lanes.store.run(services.directory.all)
     totals = await services.lanes.store.run(services.store.published_totals)
     mine = [each for each in reversed(entries) if may_read(token, each)]
+    hidden = await services.hidden_totals(mine, totals)
+    ending = {each.key for each in mine if _is_ending(each, now)}
     mine.sort(key=lambda each: _STATES.index(each.state(now)))
     rows = [
         (
@@ -68,29 +70,52 @@ async def front_page(request: Request, services: Shared, token: MaybeReader) -> 
         for each in mine
     ]
     shown = tuple((campaign.fingerprint, *rest) for campaign, *rest in rows)
+    version = (shown, tuple(hidden.items()), frozenset(ending))
 
-    async def whole() -> str:
-        headlines = [await _headline(services, each, totals.get(each.key, 0)) for each in mine]
-        values = {"rows": list(zip(rows, headlines, strict=True)), "path": "/"}
-        return await services.lanes.pages.run(
-            render, "index.html", {**values, "signed_in": token is not None}
+    headlines = [
+        await _headline(
+            services, each, totals.get(each.key, 0), hidden.get(each.key), each.key in ending
         )
+        for each in mine
+    ]
 
-    found = await services.renderings.get(("index", token is not None), shown, whole)
-    return answer(request, found)
+    def draw_page() -> str:
+        values = {"rows": list(zip(rows, headlines, strict=True)), "path": "/"}
+        return render("index.html", {**values, "signed_in": token is not None})
+
+    # An old page may be shown for a moment: its name has all that decides who may see it.
+    rights = tuple((each.key, is_operator(token, each)) for each in mine)
+    name = ("index", token is not None, rights)
+    return answer(request, await _drawn(services, name, version, draw_page))
 
 
-async def _headline(services: Services, entry: KnownCampaign, total: int) -> str:
+async def _drawn(
+    services: Services, name: Hashable, version: Hashable, draw: Callable[[], str]
+) -> Answer:
+    """Return a page or a file that is drawn once for every change, however many look at it."""
+
+    def make(_: Answer | None) -> Answer:
+        return Answer(draw().encode(), version)
+
+    return await services.cache.get(name, services.lanes.pages, make, version)
+
+
+async def _headline(
+    services: Services, entry: KnownCampaign, total: int, hidden: int | None, ending: bool
+) -> str:
     """Return the figure of a campaign as HTML, made once per release and read from its history."""
 
-    async def make() -> str:
-        known = await services.lanes.store.run(services.store.history, entry.key)
+    def draw_headline() -> str:
+        known = services.store.history(entry.key)
         question = entry.campaign.questions[0]
         shown = headline(question, [each for each in known if each.question == 0])
-        values = {"headline": shown, "reports": total, "least": services.steps.least}
-        return await services.lanes.pages.run(render, "headline.html", values)
+        least = services.steps.at_least(entry.campaign.segments)
+        values = {"headline": shown, "reports": total, "least": least, "hidden": hidden,
+                  "ending": ending}  # fmt: skip
+        return render("headline.html", values)
 
-    found = await services.renderings.get(("headline", entry.key), total, make)
+    name, version = ("headline", entry.key, entry.campaign.fingerprint), (total, hidden, ending)
+    found = await _drawn(services, name, version, draw_headline)
     return found.content.decode()
 
 
@@ -104,30 +129,30 @@ async def campaign_page(
     values = {
         "entry": entry, "campaign": campaign, "state": entry.state(now),
         "path": request.url.path + asked.query(campaign), "signed_in": token is not None,
-        "assume": asked.assume, "asked": asked, "nothing": Selection(),
+        "asked": asked, "nothing": Selection(),
     }  # fmt: skip
     # Everybody with the same rights gets the same page, which is made once per change.
     rights = (may_read(token, entry), is_operator(token, entry), token is not None)
-    name = ("page", entry.key, rights, values["path"])
+    name = ("page", entry.key, campaign.fingerprint, rights, values["path"])
     if not may_read(token, entry):
 
-        async def promise() -> str:
-            more = {"privacy": await services.lanes.pages.run(privacy, entry, place)}
-            return await services.lanes.pages.run(render, "private.html", {**values, **more})
+        def promise() -> str:
+            return render("private.html", {**values, "privacy": privacy(entry, place)})
 
-        return answer(request, await services.renderings.get(name, values["state"], promise))
+        return answer(request, await _drawn(services, name, values["state"], promise))
     bins = page_bins(campaign.questions[place])
-    found = await services.estimates.get(entry, bins, place, asked.assume, asked.selection)
+    kept = await services.estimates.question(entry, bins, place, asked.selection)
     strata = await find_strata(services, entry, asked, now)
     alarms = _alarms(services, entry, token, now)
     ending = _is_ending(entry, now)
     moment = int(now.timestamp()) // _STILL_SECONDS if entry.is_open(now) or ending else 0
 
-    async def whole() -> str:
-        known = await services.lanes.store.run(services.store.history, entry.key)
-        return await services.lanes.pages.run(draw_page, known)
-
-    def draw_page(known: list[Milestone]) -> str:
+    def draw_page() -> str:
+        known, found = services.store.history(entry.key), CampaignEstimates.of(kept)
+        hidden = None
+        if entry.closed and not (found.questions[place].reports or asked.selection):
+            tallies = entry.layout.tallies(services.store.counts(entry.key))
+            hidden = sum(tally.total for tally in tallies[place :: len(campaign.questions)])
         shown = found.questions[place]
         mine = [each for each in known if each.question == place and each.reports <= shown.reports]
         step, least = _steps(services, entry, newest_reports(place, found.waves, shown.reports))
@@ -135,15 +160,15 @@ async def campaign_page(
         view = question_view(entry, shown, mine, found.reports, step, asked.target, now)
         more = {
             "found": found, "view": view, "privacy": privacy(entry, place, found.readers),
-            "shown": shown, "step": step, "least": least,
+            "shown": shown, "step": step, "least": least, "hidden": hidden,
             "epsilon": campaign.tables[place].epsilon, "alarms": alarms,
             "ending": ending, "waves": wave_views(campaign, place, found.waves),
             **strata_views(entry, asked, strata, least, now),
         }  # fmt: skip
         return render("campaign.html", {**values, **more})
 
-    version = (found, values["state"], moment, alarms, strata)
-    return answer(request, await services.renderings.get(name, version, whole))
+    version = (kept.version, values["state"], entry.closed, moment, alarms, strata.tags)
+    return answer(request, await _drawn(services, name, version, draw_page))
 
 
 def _is_ending(entry: KnownCampaign, now: datetime) -> bool:
@@ -182,10 +207,9 @@ async def export_csv(
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     asked = Asked.read(entry.campaign, request.query_params)
-    bins, chosen = page_bins(entry.campaign.questions[0]), (asked.assume, asked.selection)
-    found = await services.estimates.get(entry, bins, None, *chosen)
-    make = partial(services.lanes.pages.run, estimates_csv, found)
-    table = await services.renderings.get(("table", entry.key, *chosen), found, make)
+    bins = page_bins(entry.campaign.questions[0])
+    selection = asked.selection
+    table = await services.estimates.content(entry, bins, PAGE_LEVEL, selection, estimates_csv)
     return _file(f"{entry.campaign.id}.csv", "text/csv", table)
 
 
@@ -196,21 +220,27 @@ async def export_svg(
     """Return the picture of the answers to a question."""
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
-    asked = Asked.read(entry.campaign, request.query_params)
-    place, chosen = asked.place, (asked.assume, asked.selection)
-    bins = page_bins(entry.campaign.questions[place])
-    found = (await services.estimates.get(entry, bins, place, *chosen)).questions[place]
-    if found.summary is None:
-        raise ProblemError("not-found", f"there is no picture: {found.reason}")
-    text = found.question.text or entry.campaign.text
-    about = f", {asked.selection.text}" if asked.selection else ""
-    heading = f"{text} ({found.reports:,} private reports{about})"
-    make = partial(services.lanes.pages.run, draw, found.summary, heading=heading)
-    picture = await services.renderings.get(("picture", entry.key, place, *chosen), found, make)
-    return _file(f"{entry.campaign.id}-{found.question.name}.svg", "image/svg+xml", picture)
+    campaign, asked = entry.campaign, Asked.read(entry.campaign, request.query_params)
+    place = asked.place
+    question = campaign.questions[place]
+    bins = page_bins(question)
+    kept = await services.estimates.question(entry, bins, place, asked.selection)
+
+    def draw_picture() -> str:
+        found = CampaignEstimates.of(kept).questions[place]
+        if found.summary is None or found.summary.warning:
+            reason = found.reason or f"{words.FORGED[0].lower()}{words.FORGED[1:]}"
+            raise ProblemError("not-found", f"there is no picture: {reason}")
+        about = f", {asked.selection.text}" if asked.selection else ""
+        heading = f"{question.text or campaign.text} ({found.reports:,} private reports{about})"
+        return draw(found.summary, heading=heading)
+
+    name = ("picture", entry.key, campaign.fingerprint, place, asked.selection)
+    picture = await _drawn(services, name, kept.version, draw_picture)
+    return _file(f"{campaign.id}-{question.name}.svg", "image/svg+xml", picture)
 
 
-def _file(name: str, media: str, found: Rendered) -> Response:
+def _file(name: str, media: str, found: Answer) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return Response(found.content, 200, {**OWN, **headers}, media)
 

@@ -7,26 +7,27 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from noutput.collector.comparing import BETWEEN, MOST_GROUPS, Compared, comparison
+from noutput.collector.comparing import BETWEEN, MOST_GROUPS, Compared, compare, has_pairs
 from noutput.collector.dashboard.compared import comparison_view
 from noutput.collector.dashboard.reading import reading
 from noutput.collector.dashboard.rounds import present_round, rounds_view, small_multiples
 from noutput.collector.estimates import PAGE_LEVEL
+from noutput.collector.exports import as_json
+from noutput.collector.lanes import BusyError
 from noutput.collector.measured import followed
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, Moment, course
+from noutput.collector.trending import Followed, trend_answer
 from noutput.questions import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from noutput.campaign.campaign import Campaign
     from noutput.campaign.segments import Segments
+    from noutput.collector.cache import Answer
     from noutput.collector.dashboard.asked import Asked
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import Published
     from noutput.questions import Question
 
 __all__ = ["FoundStrata", "choices", "find_strata", "strata_views"]
@@ -41,20 +42,26 @@ class FoundStrata:
 
     Parameters
     ----------
-    comparison : bytes, optional
+    comparison : Answer, optional
         Of segments.
-    course : bytes, optional
+    course : Answer, optional
         Of rounds.
-    small : tuple of (str, bytes)
+    small : tuple of (str, Answer)
         The rounds of each group.
     pending : bool
         Whether trends are still being computed.
     """
 
-    comparison: bytes | None = None
-    course: bytes | None = None
-    small: tuple[tuple[str, bytes], ...] = ()
+    comparison: Answer | None = None
+    course: Answer | None = None
+    small: tuple[tuple[str, Answer], ...] = ()
     pending: bool = False
+
+    @property
+    def tags(self) -> tuple[str | bool, ...]:
+        """What differs wherever this does."""
+        shown = [self.comparison, self.course, *(each for _, each in self.small)]
+        return self.pending, *("" if each is None else each.tag for each in shown)
 
 
 async def find_strata(
@@ -76,7 +83,7 @@ async def find_strata(
         return FoundStrata(compared)
     wanted = [("", asked.selection)]
     if compared is not None:
-        wanted += _groups(json.loads(compared), asked)
+        wanted += _groups(json.loads(compared.content), asked)
     found = await asyncio.gather(
         *(_rounds(services, entry, asked, selection, now) for _, selection in wanted)
     )
@@ -85,42 +92,29 @@ async def find_strata(
         comparison=compared,
         course=mine,
         small=tuple(
-            (group, content) for (group, _), (content, _) in zip(wanted[1:], others, strict=True)
+            (group, answer) for (group, _), (answer, _) in zip(wanted[1:], others, strict=True)
         ),
         pending=late or any(each for _, each in others),
     )
 
 
-async def _compare(services: Services, entry: KnownCampaign, asked: Asked) -> bytes:
+async def _compare(services: Services, entry: KnownCampaign, asked: Asked) -> Answer:
     labels = tuple(each for each in asked.selection.labels if each[0] not in asked.by)
-    wanted = Compared(
-        asked.by, asked.place, asked.selection.rounds, PAGE_LEVEL, labels=labels,
-        statistic=asked.of_numbers(entry.campaign),
-    )  # fmt: skip
-
-    def make(shown: Published) -> bytes:
-        return _encoded(comparison(entry, shown.counts, wanted, services.steps))
-
-    return await services.computed.get(entry, (wanted, "json"), None, make)
+    rounds, pairs = asked.selection.rounds, has_pairs(entry.campaign.segments, asked.by)
+    wanted = Compared(asked.by, asked.place, rounds, PAGE_LEVEL, labels, asked.statistic)
+    return await compare(services, entry, wanted, as_json, differences=pairs)
 
 
 async def _rounds(
     services: Services, entry: KnownCampaign, asked: Asked, selection: Selection, now: datetime
-) -> tuple[bytes, bool]:
+) -> tuple[Answer, bool]:
     """Return the rounds of some people, and whether their trend is still to come."""
-    state = Moment.of(entry, now)
-
-    def maker(wanted: Followed) -> Callable[[Published], bytes]:
-        return lambda shown: _encoded(course(entry, shown, wanted, now))
-
     smooth = Followed(asked.place, asked.statistic, selection, None, PAGE_LEVEL)
-    plain = replace(smooth, smooth=False)
-    found = await services.courses.soon(
-        entry, (smooth, "json"), state, maker(smooth), PATIENCE_SECONDS
-    )
-    if found is not None:
-        return found, False
-    return await services.computed.get(entry, (plain, "json"), state, maker(plain)), True
+    try:
+        return await trend_answer(services, entry, smooth, now, as_json, PATIENCE_SECONDS), False
+    except BusyError:
+        plain = replace(smooth, smooth=False)
+        return await trend_answer(services, entry, plain, now, as_json), True
 
 
 def _groups(found: dict[str, Any], asked: Asked) -> list[tuple[str, Selection]]:
@@ -140,10 +134,6 @@ def _groups(found: dict[str, Any], asked: Asked) -> list[tuple[str, Selection]]:
     ]
 
 
-def _encoded(found: dict[str, Any]) -> bytes:
-    return json.dumps(found, allow_nan=False).encode()
-
-
 def strata_views(
     entry: KnownCampaign, asked: Asked, found: FoundStrata, least: int, now: datetime
 ) -> dict[str, Any]:
@@ -152,12 +142,14 @@ def strata_views(
     question = campaign.questions[asked.place]
     compared = rounds = present = None
     if found.comparison is not None:
-        compared = comparison_view(question, asked.statistic, json.loads(found.comparison))
+        compared = comparison_view(question, asked.statistic, json.loads(found.comparison.content))
     if found.course is not None:
-        document = json.loads(found.course)
+        document = json.loads(found.course.content)
         rounds = rounds_view(question, document, pending=found.pending)
         present = present_round(entry, document["rounds"], least, now)
-    small = small_multiples(question, [(name, json.loads(each)) for name, each in found.small])
+    small = small_multiples(
+        question, [(name, json.loads(each.content)) for name, each in found.small]
+    )
     return {
         "compared": compared, "rounds": rounds, "small": small, "present": present,
         "pending": found.pending, "choices": choices(campaign, asked),

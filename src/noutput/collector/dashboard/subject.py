@@ -122,9 +122,7 @@ class Subject:
     fit : tuple of str
         State, heading and explanation of the test for forged reports.
     basis : str
-        What the intervals of the picture are, and what they assume.
-    choices : sequence of pairs of str
-        What they may assume instead: as addresses name it, and in words.
+        What the intervals of the picture are.
     """
 
     glance: Glance
@@ -139,4 +137,3 @@ class Subject:
     table: Table | None = None
     histogram: dict[str, Any] = field(default_factory=dict)
     basis: str = ""
-    choices: Sequence[tuple[str, str]] = ()

@@ -13,46 +13,44 @@ from noutput.estimate.summary import AnswerSummary
 from noutput.questions import Number, YesNo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from noutput.collector.estimates import CampaignEstimates
+    from noutput.collector.estimates import QuestionEstimates
     from noutput.estimate.summary import Summary
 
 __all__ = ["estimates_csv"]
 
 _HEAD = (
     "question", "kind", "unit", "reports", "statistic", "answer", "from", "to", "value", "low",
-    "high", "assumption",
+    "high",
 )  # fmt: skip
-_FREE = ("mean", "goodness_of_fit")  # of numbers: nothing is ever assumed for them
 
 
-def estimates_csv(estimates: CampaignEstimates) -> str:
-    """Return the estimates of a campaign as CSV.
+def estimates_csv(questions: Iterable[QuestionEstimates]) -> bytes:
+    """Return the estimates of a campaign's questions as CSV.
 
     Notes
     -----
     The columns from and to are the ends of a bin, or the share that a quantile is for; low and
     high are the ends of the interval. A "share" is of an answer, or of a bin of a number's
     distribution; a "histogram" is of a bar of its picture; "at_most" is the share of an answer
-    and those before it; "goodness_of_fit" is a p-value, and has no interval. The column assumption
-    says what the interval assumes, and is empty where it assumes nothing.
+    and those before it; "goodness_of_fit" is a p-value, and has no interval. Where the reports are
+    probably forged, no interval is claimed, and low and high are empty.
     """
     target = io.StringIO()
     writer = csv.writer(target)
     writer.writerow(_HEAD)
-    for each in estimates.questions:
+    for each in questions:
         found, asked = each.summary, each.question
         if found is None:
             continue
         unit = asked.unit if isinstance(asked, Number) else ""
         head = (asked.name, asked.kind, harmless(unit), each.reports)
         rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
-        assumed = "" if isinstance(found, AnswerSummary) else found.assumption
-        writer.writerows(
-            (*head, *row, "" if row[0] in _FREE else assumed) for row in rows
-        )  # fmt: skip
-    return target.getvalue()
+        if found.warning:
+            rows = ((*row[:-2], "", "") for row in rows)
+        writer.writerows((*head, *row) for row in rows)
+    return target.getvalue().encode()
 
 
 def _number(found: Summary) -> Iterator[tuple[object, ...]]:

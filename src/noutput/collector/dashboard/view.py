@@ -14,6 +14,7 @@ from noutput.collector.dashboard import words
 from noutput.collector.dashboard.answers import answers_subject, draw_answers
 from noutput.collector.dashboard.numbers import draw_number, number_subject
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
+from noutput.collector.followed import is_forged
 from noutput.estimate.summary import AnswerSummary
 from noutput.questions import Number
 
@@ -147,7 +148,7 @@ def _subject(entry: KnownCampaign, estimate: QuestionEstimates) -> Subject | Non
     if isinstance(found, AnswerSummary):
         return answers_subject(found)
     alone = len(entry.campaign.questions) == 1
-    return number_subject(found.question, found, estimate.parts, alone=alone, note=estimate.note)
+    return number_subject(found.question, found, estimate.parts, alone=alone)
 
 
 def _goal(
@@ -208,12 +209,13 @@ def _rows(milestones: Sequence[Milestone], followed: Followed) -> list[dict[str,
     for each in milestones:
         figure = followed.scaled(each.mean, each.low, each.high)
         half = figure.value if followed.is_uncertainty else figure.half
+        forged = is_forged(each)
         result.append(
             {
                 "at": each.at.replace("T", " ").replace("Z", " UTC"),
                 "reports": words.count(each.reports),
-                "mean": figure.texts[0],
-                "half": show(half, half),
+                "mean": "probably forged" if forged else figure.texts[0],
+                "half": "" if forged else show(half, half),
             }
         )
     return result

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from noutput.questions import Question
 
 __all__ = [
-    "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label", "moment",
-    "percent", "rate", "round_up", "times", "unit_beside", "with_unit",
+    "FORGED", "between", "called", "capital", "count", "day", "duration", "factor", "fit", "label",
+    "moment", "percent", "rate", "round_up", "times", "unit_beside", "with_unit",
 ]  # fmt: skip
 
+FORGED = "Some reports are probably forged"
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
 _LONG = (("year", 31_557_600.0), ("month", 2_629_800.0), *reversed(_UNITS))
 _CENTURY = 100.0 * 31_557_600.0
@@ -225,7 +226,7 @@ def fit(p_value: float | None, *, spare: bool = True) -> tuple[str, str, str]:
             "People who follow the campaign would practically never send these reports, whatever "
             f"their answers are ({chance}). Do not trust the figures before you know why."
         )
-        return "bad", "Some reports are probably forged", text
+        return "bad", FORGED, text
     if p_value < SUSPICIOUS:
         text = (
             "People who follow the campaign would rarely send these reports "

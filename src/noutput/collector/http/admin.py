@@ -10,11 +10,11 @@ from fastapi.responses import Response
 
 from noutput.campaign.campaign import Campaign
 from noutput.campaign.text import format_instant
-from noutput.collector.administration.summaries import campaign_summary
+from noutput.collector.administration.summaries import campaign_summary, closing
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.access import Admin, FullAdmin, Id, Shared, check_admin
 from noutput.collector.http.body import read_body
-from noutput.collector.http.models import CampaignSummary
+from noutput.collector.http.models import CampaignSummary, ClosingModel
 from noutput.collector.http.openapi import CAMPAIGN_BODY, refusals
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.store.interface import Action, ConflictError
@@ -69,13 +69,28 @@ def _read_campaign(body: bytes) -> Campaign:
     return campaign
 
 
+@router.get(
+    "/campaigns/{id}/closing",
+    responses=refusals("unknown-campaign", *_ADMIN),
+    tags=["administration"],
+)
+async def preview_closing(campaign_id: Id, services: Shared, token: Admin) -> ClosingModel:
+    """Tell how many reports would be published, and how many never, if it were closed now."""
+    entry = await services.entry(campaign_id)
+    check_admin(token, entry)
+    return await services.lanes.changes.run(closing, services.store, entry, services.steps)
+
+
 @router.post(
     "/campaigns/{id}/close",
     responses=refusals("unknown-campaign", *_ADMIN),
     tags=["administration"],
 )
 async def close_campaign(campaign_id: Id, services: Shared, token: Admin) -> CampaignSummary:
-    """Count no more reports, before the time that the campaign names."""
+    """Count no more reports, before the time that the campaign names.
+
+    It is for good. `/campaigns/{id}/closing` tells how many reports are never published then.
+    """
     check_admin(token, await services.entry(campaign_id))
     now = format_instant(services.clock())
     action = Action(now, token.id, "campaign.close", campaign_id)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import sys
 from collections import OrderedDict
 from typing import Protocol
 
-__all__ = ["Connection", "Connections", "affordable"]
+from noutput.errors import InvalidArgumentError
 
+__all__ = ["BACKLOG", "Connection", "Connections", "address", "affordable", "listen"]
+
+BACKLOG = 2048
 _OTHER_FILES = 128  # of the database, of the program itself
 
 
@@ -91,3 +96,26 @@ def affordable(wanted: int) -> int:
         soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft - _OTHER_FILES))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address of this machine; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        if not host:  # would be every address of the machine
+            raise OSError(errno.EINVAL, "it is empty")
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        rule = f"be an address to listen at ({error.strerror})"
+        raise InvalidArgumentError("host and port", rule, f"{host}:{port}") from None
+    return listener
+
+
+def address(host: str, listener: socket.socket) -> str:
+    """Return the URL of a socket that listens."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}"

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from noutput.collector.http.access import wants_page
 from noutput.collector.http.body import has_large_body
 from noutput.collector.http.headers import PLAIN, PREFLIGHT, SHARED, RawHeaders, add, raw
-from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
+from noutput.collector.lanes import CLIENT
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,8 +47,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         client = scope.get("client")
-        # Hashed once: the limit of reports takes the same name.
-        name = scope[CLIENT] = self._limiter.name(client[0] if client else "")
+        # Hashed once: the limit of reports and the queues of lanes take the same name.
+        name = self._limiter.name(client[0] if client else "")
+        CLIENT.set(name)
         seconds = self._limiter.wait(name)
         found = _WIRE.fullmatch(scope["path"])
         reports = found is not None and found[2] is not None

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
@@ -17,9 +17,7 @@ from noutput.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CLIENT", "Limits", "RateLimiter", "check_network", "client_network"]
-
-CLIENT: Final = "noutput.client"  # the place of a client's `RateLimiter.name` in the scope
+__all__ = ["Limits", "RateLimiter", "check_network", "client_network"]
 
 _REMEMBERED_CLIENTS = 65_536
 _ROUNDING = 1e-9

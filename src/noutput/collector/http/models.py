@@ -10,11 +10,14 @@ from noutput.collector.http.strata_models import StrataModel  # noqa: TC001 (pyd
 
 __all__ = [
     "ActionLog", "ActionModel", "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary",
-    "DistributionModel", "EstimatesModel", "Health", "MeanModel", "NumberEstimate", "PrivacyModel",
-    "ProblemModel", "PublishedModel", "ReadersModel", "ReportOutcome", "TokenCreated", "TokenInfo",
-    "TokenKind", "TokenList", "TokenRequest", "VarianceModel", "YesNoEstimate",
+    "ClosingModel", "DistributionModel", "EstimatesModel", "Health", "MeanModel", "NumberEstimate",
+    "PrivacyModel", "ProblemModel", "PublishedModel", "ReadersModel", "ReportOutcome",
+    "TokenCreated", "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
+    "YesNoEstimate",
 ]  # fmt: skip
 
+
+_CLAIMED = "Null where there is a warning: then nothing is claimed."
 
 TokenKind: TypeAlias = Literal["admin", "read", "metrics"]
 
@@ -57,8 +60,18 @@ class CampaignSummary(_Model):
     state: Literal["upcoming", "open", "closed"]
     reports: int = Field(ge=0, description="How many are published.")
     received: int | None = Field(
-        ge=0, description="How many were counted, for its administrators; null for others."
+        ge=0,
+        description="How many were counted, for its administrators; null for others, unless it "
+        "is closed and none is published.",
     )
+
+
+class ClosingModel(_Model):
+    """What becomes of the reports of a campaign if it is closed now, which is for good."""
+
+    received: int = Field(ge=0, description="How many were counted.")
+    published: int = Field(ge=0, description="How many of them are published then.")
+    hidden: int = Field(ge=0, description="The others: they are never published.")
 
 
 class CampaignList(_Model):
@@ -75,8 +88,8 @@ class MeanModel(_Model):
     """
 
     value: float
-    standard_error: float
-    interval: tuple[float, float]
+    standard_error: float | None = Field(description=_CLAIMED)
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
     method: Literal["unbiased", "nearly unbiased", "slack"]
     bias_bound: float = Field(ge=0)
     influence: float = Field(
@@ -88,7 +101,7 @@ class VarianceModel(_Model):
     """The variance of the estimated distribution, moved into its interval."""
 
     value: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
 
 
 class QuantileModel(_Model):
@@ -96,7 +109,7 @@ class QuantileModel(_Model):
 
     share: float
     value: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
 
 
 class DistributionModel(_Model):
@@ -104,8 +117,8 @@ class DistributionModel(_Model):
 
     edges: list[float]
     probabilities: list[float]
-    lower: list[float]
-    upper: list[float]
+    lower: list[float] | None = Field(description=_CLAIMED)
+    upper: list[float] | None = Field(description=_CLAIMED)
     method: str
 
 
@@ -116,8 +129,8 @@ class ShareModel(_Model):
     """
 
     value: float
-    interval: tuple[float, float]
-    standard_error: float = Field(ge=0)
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
+    standard_error: float | None = Field(ge=0, description=_CLAIMED)
     influence: float = Field(
         ge=0, description="How far one report can move the share, by the scores of exact intervals."
     )
@@ -127,15 +140,15 @@ class ScoreModel(_Model):
     """The estimate of the mean score: unbiased."""
 
     value: float
-    interval: tuple[float, float]
-    standard_error: float = Field(ge=0)
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
+    standard_error: float | None = Field(ge=0, description=_CLAIMED)
 
 
 class AtMostModel(_Model):
     """The share of people with an answer, or one before it."""
 
     value: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
 
 
 class AnswerModel(_Model):
@@ -155,7 +168,7 @@ class AnswerQuantileModel(_Model):
 
     share: float
     value: float | str
-    interval: tuple[float | str, float | str]
+    interval: tuple[float | str, float | str] | None = Field(description=_CLAIMED)
 
 
 class PublishedModel(_Model):
@@ -180,6 +193,11 @@ class _QuestionEstimate(_Model):
     epsilon: float = Field(description="Of a report on this question.")
     reports: int = Field(ge=0, description="How many are published.")
     reason: str | None = Field(description="Why there is no estimate; null where there is one.")
+    warning: str | None = Field(
+        description="The headline where reports are probably forged (goodness_of_fit below 0.001), "
+        "to be shown before any figure. All intervals and standard errors of the question are null "
+        "then, because they allow for chance and not for forgery."
+    )
     published: PublishedModel | None = Field(description="Null before the first step.")
     goodness_of_fit: float | None = Field(
         description="p-value: how plausible it is that all reports came from the table."
@@ -205,15 +223,11 @@ class AnswersEstimate(_QuestionEstimate):
 
 
 class IntervalsModel(_Model):
-    """What all intervals of a number but the mean's are, and what they assume."""
+    """What all intervals of a number but the mean's are."""
 
     kind: Literal["slack", "guaranteed"] = Field(
         description="slack: all distributions that fit the reports; guaranteed: with a proof for "
         "every number of reports, and always below 100."
-    )
-    assume: str | None = Field(
-        description="What they assume; null where that is nothing, as always below 100 reports and "
-        "where the reports contradict what was asked for."
     )
     assumption: str = Field(description="The same as a sentence for people.")
 

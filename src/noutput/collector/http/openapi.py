@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from noutput.campaign import document
 from noutput.campaign.admission import KINDS, MAX_PER_HOUR
-from noutput.campaign.campaign import MAX_QUESTIONS, OBJECTIVES
+from noutput.campaign.campaign import MAX_QUESTIONS
 from noutput.campaign.schedule import EVERY, MAX_GRACE, MAX_PER_PERIOD, MAX_ROUNDS
 from noutput.campaign.segments import LEAST, MAX_COMBINATIONS, MAX_MINIMUM, MAX_NAMES
 from noutput.campaign.tokens import TOKEN
 from noutput.campaign.waves import MAX_WAVES
-from noutput.campaign.wire import BATCH_TYPE, MAX_BATCH, PACKED_TYPE, PROBLEM_TYPE, REPORT_TYPE
+from noutput.campaign.wire import (
+    BATCH_TYPE,
+    MAX_BATCH,
+    PACKED_TYPE,
+    PROBLEM_TYPE,
+    REPORT_TYPE,
+    VERSION,
+)
 from noutput.collector.http.models import AdmissionRequest, ProblemModel, TokenRequest
 from noutput.collector.http.problems import PROBLEMS
 
@@ -46,15 +54,6 @@ _ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _NAME = {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"}
 _MANY = {"type": "array", "minItems": 1, "maxItems": MAX_QUESTIONS}
-_CAMPAIGN = {
-    "format": {"const": "noutput-campaign"},
-    "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
-    "title": _text(200),
-    "public": {"type": "boolean"},
-    "opens": {"type": "string"},
-    "closes": {"type": "string"},
-    "fingerprint": _FINGERPRINT,
-}
 _ADMISSION = {
     "oneOf": [
         {"const": "open"},
@@ -106,25 +105,30 @@ _SCHEDULE = {
         ),
     ]
 }
-_CAMPAIGNS = [
-    {
-        "version": {"const": 1}, **_CAMPAIGN, "question": _text(1000),
-        "goal": {"enum": list(OBJECTIVES["number"])}, "attributes": _MANY,
-        "table": {"type": "object"},
-    },
-    {
-        "version": {"const": 2}, **_CAMPAIGN, "text": _text(1000), "ask": {"enum": ["one", "all"]},
-        "questions": _MANY, "waves": {**_MANY, "maxItems": MAX_WAVES},
-        "tables": {**_MANY, "maxItems": MAX_QUESTIONS * MAX_WAVES}, "segments": _SEGMENTS,
-        "schedule": _SCHEDULE, "admission": _ADMISSION,
-    },
-]  # fmt: skip
+_CAMPAIGN = {
+    "format": {"const": document.FORMAT},
+    "version": {"const": document.VERSION},
+    "id": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
+    "title": _text(200),
+    "text": _text(1000),
+    "public": {"type": "boolean"},
+    "opens": {"type": "string"},
+    "closes": {"type": "string"},
+    "ask": {"enum": ["one", "all"]},
+    "questions": _MANY,
+    "waves": {**_MANY, "maxItems": MAX_WAVES},
+    "tables": {**_MANY, "maxItems": MAX_QUESTIONS * MAX_WAVES},
+    "segments": _SEGMENTS,
+    "schedule": _SCHEDULE,
+    "admission": _ADMISSION,
+    "fingerprint": _FINGERPRINT,
+}
 CAMPAIGN_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             "schema": {
                 "description": "A campaign document; docs/wire.md describes it.",
-                "oneOf": [_object(properties) for properties in _CAMPAIGNS],
+                **_object(_CAMPAIGN),
             }
         }
     }
@@ -140,15 +144,15 @@ TOKEN_BODY: dict[str, Any] = {
 _STRATUM = ("labels", "round")  # of campaigns with segments or a schedule
 
 
-def _bodies(version: int, noun: str, **more: Any) -> dict[str, dict[str, Any]]:
-    """Return a report and a batch of campaigns of one version."""
+def _bodies(**more: Any) -> dict[str, dict[str, Any]]:
+    """Return a report and a batch with further keys."""
     answer = {
-        noun: _NAME,
+        "question": _NAME,
         "output": _whole(0, 255),
         "id": _ID,
         **more,
     }
-    head = {"version": {"const": version}, "campaign": _FINGERPRINT}
+    head = {"version": {"const": VERSION}, "campaign": _FINGERPRINT}
     items = _object(answer, _STRATUM)
     many = {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": items}
     one = _object(head | answer, _STRATUM)
@@ -161,10 +165,9 @@ _LABELS = {
     "additionalProperties": _text(64),
 }  # fmt: skip
 _FORMS = [
-    _bodies(1, "attribute"),
-    _bodies(2, "question", labels=_LABELS, round=_whole(0, MAX_ROUNDS - 1)),
+    _bodies(labels=_LABELS, round=_whole(0, MAX_ROUNDS - 1)),
     # where the campaign is not open to everybody
-    _bodies(2, "question", token=_TOKEN, labels=_LABELS),
+    _bodies(token=_TOKEN, labels=_LABELS),
 ]
 _BODIES: dict[str, dict[str, Any]] = {
     REPORT_TYPE: {"oneOf": [form[REPORT_TYPE] for form in _FORMS]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
@@ -10,11 +11,12 @@ from starlette.responses import Response
 from noutput.campaign.problems import PROBLEMS as WIRE_PROBLEMS
 from noutput.campaign.problems import ProblemKind, WireError
 from noutput.campaign.wire import PROBLEM_TYPE
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "refusal"]
+__all__ = ["PROBLEMS", "PROBLEM_TYPE", "ProblemError", "checked_parameters", "refusal"]
 
 PROBLEMS: dict[str, ProblemKind] = {
     **WIRE_PROBLEMS,
@@ -66,6 +68,15 @@ class ProblemError(Exception):
         """Turn what a body broke into what the client is told."""
         headers = {"Connection": "close"} if error.problem.name == "body-too-large" else None
         return cls(error.problem.name, str(error), headers)
+
+
+@contextmanager
+def checked_parameters() -> Iterator[None]:
+    """Refuse a request whose parameters break their rules."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise ProblemError("invalid-parameter", str(error)) from None
 
 
 def refusal(error: ProblemError, more: Mapping[str, str] | None = None) -> Response:

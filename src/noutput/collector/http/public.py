@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from noutput import __version__
 from noutput.collector.administration.summaries import campaign_summary
 from noutput.collector.dashboard.routes import campaign_page
-from noutput.collector.estimates import LEVELS, NOTHING, PAGE_LEVEL, allowed_bins
+from noutput.collector.estimates import PAGE_LEVEL, allowed_bins
 from noutput.collector.http.access import (
     Id,
     MaybeReader,
@@ -32,25 +32,13 @@ from noutput.collector.http.models import (
 )
 from noutput.collector.http.openapi import CAMPAIGN_BODY, REPORTS_BODY, refusals
 from noutput.collector.http.problems import ProblemError
-from noutput.collector.http.strata import (
-    MOST_LABELS,
-    ROUNDS,
-    SEGMENT,
-    check_level,
-    read_selection,
-)
+from noutput.collector.http.strata import Labels, Level, Rounds, check_level, read_selection
 from noutput.collector.metrics import METRICS_TYPE
 
 __all__ = ["router"]
 
 router = APIRouter()
 _BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
-_LEVELS = "Of the intervals."
-_ASSUME = (
-    "What the intervals of numbers but the mean's may assume of the distribution: nothing if not "
-)
-_ASSUME += "given."
-_ENUM: dict[str, Any] = {"enum": list(LEVELS)}
 _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much
 
 
@@ -59,6 +47,7 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
     """List the campaigns whose estimates the caller may read."""
     entries = await services.lanes.store.run(services.directory.all)
     shown = await services.lanes.store.run(services.store.published_totals)
+    hidden = await services.hidden_totals(entries, shown)
     totals: dict[int, int] = {}
     if token is not None and token.kind == "admin":
         totals = await services.lanes.store.run(services.store.totals)
@@ -69,7 +58,7 @@ async def list_campaigns(services: Shared, token: MaybeReader) -> CampaignList:
                 entry,
                 now,
                 shown.get(entry.key, 0),
-                totals.get(entry.key, 0) if may_administer(token, entry) else None,
+                totals.get(entry.key, 0) if may_administer(token, entry) else hidden.get(entry.key),
             )
             for entry in entries
             if may_read(token, entry)
@@ -146,10 +135,9 @@ async def get_estimates(
     services: Shared,
     token: MaybeReader,
     bins: Annotated[int, Query(ge=4, le=256, description=_BINS)] = 64,
-    level: Annotated[float, Query(description=_LEVELS, json_schema_extra=_ENUM)] = PAGE_LEVEL,
-    assume: Annotated[Literal["smooth"] | None, Query(description=_ASSUME)] = None,
-    segment: Annotated[list[str], Query(max_length=MOST_LABELS, description=SEGMENT)] = [],  # noqa: B006
-    rounds: Annotated[str | None, Query(max_length=9, description=ROUNDS)] = None,
+    level: Level = PAGE_LEVEL,
+    segment: Labels = [],  # noqa: B006
+    rounds: Rounds = None,
 ) -> Response:
     """Return all that is estimated about every question, from the reports published so far.
 
@@ -167,9 +155,9 @@ async def get_estimates(
         detail = f"bins must be one of {', '.join(map(str, allowed))}; found {bins}"
         raise ProblemError("invalid-parameter", detail)
     selection = read_selection(entry, segment, rounds)
-    content = await services.estimates.content(entry, bins, level, assume or NOTHING, selection)
+    found = await services.estimates.content(entry, bins, level, selection)
     headers = {"Cache-Control": "no-store"}
-    return Response(content, media_type="application/json", headers=headers)
+    return Response(found.content, media_type="application/json", headers=headers)
 
 
 @router.post(
@@ -179,7 +167,7 @@ async def get_estimates(
         **refusals(
             "malformed-body", "campaign-not-open", "invalid-token", "unknown-campaign",
             "request-timeout", "wrong-fingerprint", "body-too-large", "unsupported-media-type",
-            "unknown-attribute", "unknown-question", "unknown-output", "unknown-label",
+            "unknown-question", "unknown-output", "unknown-label",
             "unknown-round", "round-not-begun", "round-over", "repeated-id",
             "too-many-reports", "campaign-limit",
         ),

@@ -2,56 +2,64 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from noutput.collector.comparing import Compared, comparison, read_names, read_weights
+from noutput.collector.comparing import (
+    MAX_PAIRED_GROUPS,
+    Compared,
+    compare,
+    has_pairs,
+    read_names,
+    read_weights,
+)
 from noutput.collector.estimates import LEVELS, PAGE_LEVEL
-from noutput.collector.exports import comparison_csv, trend_csv
+from noutput.collector.exports import as_json, comparison_csv, trend_csv
 from noutput.collector.http.access import Id, MaybeReader, Shared, check_reader
 from noutput.collector.http.openapi import refusals
-from noutput.collector.http.problems import ProblemError
+from noutput.collector.http.problems import ProblemError, checked_parameters
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
 from noutput.collector.measured import check_statistic, of_numbers
 from noutput.collector.strata import Selection
-from noutput.collector.trending import Followed, Moment, course
-from noutput.errors import InvalidArgumentError
+from noutput.collector.trending import Followed, trend_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from noutput.collector.cache import Answer
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.collector.store.interface import Published
     from noutput.questions import Question
 
-__all__ = ["MOST_LABELS", "ROUNDS", "SEGMENT", "check_level", "read_selection", "router"]
+__all__ = ["Labels", "Level", "Rounds", "check_level", "read_selection", "router"]
 
 router = APIRouter()
-MOST_LABELS = 8
-SEGMENT = "A segment's name, a colon and a label, such as platform:ios; no label: who did not tell."
-ROUNDS = "The number of a round, or of the first and the last, such as 3-7; all if not given."
+_MAX_LABELS = 8
+_SEGMENT = (
+    "A segment's name, a colon and a label, such as platform:ios; no label: who did not tell."
+)
+_ROUNDS = "The number of a round, or of the first and the last, such as 3-7; all if not given."
 _BY = "The segments whose labels make the groups; the first if not given."
 _QUESTION = "The name of the question; the first if not given."
+_DIFFERENCES = f"Whether all pairs are compared: of {MAX_PAIRED_GROUPS} groups at most."
 _WEIGHT = "The share of a group in a known population, such as ios:0.3."
 _CYCLE = "The length of a cycle, in rounds: 7 for days with weekends."
-_STATISTIC = (
+_NUMBERS = (
     '"mean", the label of an answer whose share is wanted, or of numbers "below X" (a share) or '
-    '"quantile P"; the first that there is.'
+    '"quantile P". P is rounded to 0.001, and X to the largest power of ten of which the bounds '
+    "hold 1,000 or more"
 )
-_COMPARED = (
-    'One statistic alone: "mean", the label of an answer, or of numbers "below X" (a share) or '
-    '"quantile P"; all means and shares of answers if not given.'
-)
+_STATISTIC = f"{_NUMBERS}; the first that there is if not given."
+_COMPARED = f"One statistic alone: {_NUMBERS}; all means and shares of answers if not given."
 _LEVELS: dict[str, Any] = {"enum": list(LEVELS)}
 _REFUSALS = refusals(
     "unknown-campaign", "token-required", "token-not-sufficient", "invalid-parameter"
 )
 _CSV = {"content": {"text/csv": {"schema": {"type": "string"}}}}
 
-Rounds = Annotated[str | None, Query(max_length=9, description=ROUNDS)]
+Labels = Annotated[list[str], Query(max_length=_MAX_LABELS, description=_SEGMENT)]
+Rounds = Annotated[str | None, Query(max_length=9, description=_ROUNDS)]
 Level = Annotated[float, Query(description="Of the intervals.", json_schema_extra=_LEVELS)]
 Asked = Annotated[str | None, Query(max_length=64, description=_QUESTION)]
 Format = Annotated[Literal["json", "csv"], Query()]
@@ -70,46 +78,46 @@ async def get_segments(
     campaign_id: Id,
     services: Shared,
     token: MaybeReader,
-    by: Annotated[list[str], Query(max_length=MOST_LABELS, description=_BY)] = [],  # noqa: B006
+    by: Annotated[list[str], Query(max_length=_MAX_LABELS, description=_BY)] = [],  # noqa: B006
     question: Asked = None,
     statistic: Annotated[str, Query(max_length=200, description=_COMPARED)] = "",
-    segment: Annotated[list[str], Query(max_length=MOST_LABELS, description=SEGMENT)] = [],  # noqa: B006
+    segment: Labels = [],  # noqa: B006
     rounds: Rounds = None,
     weight: Annotated[list[str], Query(max_length=64, description=_WEIGHT)] = [],  # noqa: B006
+    differences: Annotated[bool, Query(description=_DIFFERENCES)] = False,
     level: Level = PAGE_LEVEL,
     format: Format = "json",  # noqa: A002 (the parameter's name)
 ) -> Response:
     """Compare groups of people by their labels, from the reports published so far.
 
     Every group's mean, or shares of answers, or what is asked for of numbers, with its interval;
-    differences of all pairs, with intervals that hold together; and, where weights are given, the
-    mean of a population that has these shares of the groups. Combinations of labels with too few
-    reports are in no group. With labels of other segments, people with these labels are compared.
+    on request the differences of all pairs, with intervals that hold together; and, where weights
+    are given, the mean of a population that has these shares of the groups. Combinations of labels
+    with too few reports are in no group. With labels of other segments, people with these labels
+    are compared.
     """
     entry = await services.entry(campaign_id)
     check_reader(token, entry)
     check_level(level)
     campaign = entry.campaign
-    try:
+    with checked_parameters():
         names = read_names(campaign.segments, by)
-        weights = read_weights(campaign.segments, names, weight) if campaign.segments else ()
-    except InvalidArgumentError as error:
-        raise _refused(error) from None
+        weights = read_weights(campaign.segments, names, weight) if campaign.segments else {}
     chosen = read_selection(entry, segment, rounds)
     twice = [name for name, _ in chosen.labels if name in names]
+    if differences and not has_pairs(campaign.segments, names):
+        detail = f"differences must be false for more than {MAX_PAIRED_GROUPS} groups"
+        raise ProblemError("invalid-parameter", detail)
     if twice:
         raise ProblemError("invalid-parameter", f"segment must not name {twice[0]}: it is in by")
     place = _place(entry, question)
     wanted = _compared(campaign.questions[place], statistic, weights)
-    asked = Compared(names, place, chosen.rounds, level, weights, chosen.labels, wanted)
-
-    def make(shown: Published) -> bytes:
-        return _content(
-            comparison(entry, shown.counts, asked, services.steps), format, comparison_csv
-        )
-
-    content = await services.computed.get(entry, (asked, format), None, make)
-    return _answer(content, format)
+    asked = Compared(names, place, chosen.rounds, level, chosen.labels, wanted)
+    write = comparison_csv if format == "csv" else as_json
+    found = await compare(
+        services, entry, asked, write, weights=weights, differences=differences
+    )  # fmt: skip
+    return _answer(found, format)
 
 
 @router.get(
@@ -127,7 +135,7 @@ async def get_trend(
     token: MaybeReader,
     question: Asked = None,
     statistic: Annotated[str, Query(max_length=200, description=_STATISTIC)] = "",
-    segment: Annotated[list[str], Query(max_length=MOST_LABELS, description=SEGMENT)] = [],  # noqa: B006
+    segment: Labels = [],  # noqa: B006
     rounds: Rounds = None,
     cycle: Annotated[int | None, Query(ge=2, le=200, description=_CYCLE)] = None,
     level: Level = PAGE_LEVEL,
@@ -145,29 +153,21 @@ async def get_trend(
     if entry.campaign.schedule is None:
         raise ProblemError("invalid-parameter", "the campaign has no rounds")
     selection, place = read_selection(entry, segment, rounds), _place(entry, question)
-    try:
+    with checked_parameters():
         statistic = check_statistic(entry.campaign.questions[place], statistic)
-    except InvalidArgumentError as error:
-        raise _refused(error) from None
     asked = Followed(place, statistic, selection, cycle, level)
     now = services.clock()
 
-    def make(shown: Published) -> bytes:
-        return _content(course(entry, shown, asked, now), format, trend_csv)
-
-    state = Moment.of(entry, now)
-    content = await services.courses.get(entry, (asked, format), state, make)
-    return _answer(content, format)
+    write = trend_csv if format == "csv" else as_json
+    return _answer(await trend_answer(services, entry, asked, now, write), format)
 
 
-def _compared(question: Question, statistic: str, weights: tuple[tuple[str, float], ...]) -> str:
+def _compared(question: Question, statistic: str, weights: Mapping[str, float]) -> str:
     """Return the name of the statistic that is compared; nothing for all that there are."""
     if not statistic:
         return ""
-    try:
+    with checked_parameters():
         found = check_statistic(question, statistic)
-    except InvalidArgumentError as error:
-        raise _refused(error) from None
     asked = of_numbers(question, found)
     if weights and asked is not None and asked[0] == "quantile":
         detail = "weight must be absent: no mean of the groups' quantiles is that of a population"
@@ -180,10 +180,8 @@ def read_selection(entry: KnownCampaign, segment: list[str], rounds: str | None)
     campaign = entry.campaign
     if rounds is not None and campaign.schedule is None:
         raise ProblemError("invalid-parameter", "rounds must be absent: the campaign has none")
-    try:
+    with checked_parameters():
         return Selection.read(campaign.segments, segment, rounds, campaign.n_rounds)
-    except InvalidArgumentError as error:
-        raise _refused(error) from None
 
 
 def check_level(level: float) -> None:
@@ -201,18 +199,6 @@ def _place(entry: KnownCampaign, question: str | None) -> int:
     return 0 if question is None else known[question]
 
 
-def _refused(error: InvalidArgumentError) -> ProblemError:
-    return ProblemError("invalid-parameter", str(error))
-
-
-def _content(
-    found: Mapping[str, Any], form: str, table: Callable[[Mapping[str, Any]], str]
-) -> bytes:
-    if form == "csv":
-        return table(found).encode()
-    return json.dumps(found, allow_nan=False).encode()
-
-
-def _answer(content: bytes, form: str) -> Response:
+def _answer(found: Answer, form: str) -> Response:
     media = "text/csv; charset=utf-8" if form == "csv" else "application/json"
-    return Response(content, media_type=media, headers={"Cache-Control": "no-store"})
+    return Response(found.content, media_type=media, headers={"Cache-Control": "no-store"})

@@ -86,7 +86,9 @@ class StatisticModel(_Model):
         description='"mean", the label of an answer whose share it is, "below X" or "quantile P".'
     )
     estimates: list[GroupEstimate]
-    differences: list[DifferenceModel] = Field(description="Of all pairs.")
+    differences: list[DifferenceModel] | None = Field(
+        description="Of all pairs; null where they are not asked for."
+    )
     standardized: StandardizedModel | None = Field(description="Null where no weight is given.")
 
 

@@ -20,7 +20,7 @@ from noutput.collector.http.models import (
     TokenRequest,
 )
 from noutput.collector.http.openapi import TOKEN_BODY, refusals
-from noutput.collector.http.problems import ProblemError
+from noutput.collector.http.problems import ProblemError, checked_parameters
 from noutput.collector.store.interface import Action
 from noutput.errors import InvalidArgumentError
 
@@ -61,7 +61,7 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
     """
     wanted = _parsed(await json_body(request, services, _LONGEST))
     key = await _key(services, admin, wanted.campaign)
-    try:
+    with checked_parameters():
         check_scope(wanted.kind, wanted.campaign)
         expires = None if wanted.expires is None else parse_instant("expires", wanted.expires)
         if admin.expires is not None and (
@@ -72,8 +72,6 @@ async def create_token(request: Request, services: Shared, admin: Admin) -> Toke
         token, row = new_token(
             wanted.kind, key, services.clock(), label=wanted.label, expires=expires
         )
-    except InvalidArgumentError as error:
-        raise ProblemError("invalid-parameter", str(error)) from None
     action = creation(row, admin.id, wanted.campaign)
     add = partial(services.store.add_token, row, action=action)
     if not await services.lanes.changes.run(add):

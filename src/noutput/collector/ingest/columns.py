@@ -25,6 +25,7 @@ from noutput.campaign.wire import (
     MAX_REPORT_BYTES,
     PACKED_TYPE,
     REPORT_TYPE,
+    VERSION,
     Entry,
     check_spent,
     decode_entries,
@@ -47,13 +48,10 @@ _WIDE = 32  # bits of an answer that take a longer number
 # A packed answer takes at most 6 bits of the question's place and 8 of the output.
 _PACKED_BYTES = HEADER_BYTES + MAX_BATCH * ID_BYTES + -(-MAX_BATCH * 14 // 8)
 
-_COMPACT = {  # by the version of the campaign
-    version: re.compile(
-        rb'{"version":%d,"campaign":"([0-9a-f]{64})","%b":"([a-z][a-z0-9_]{0,63})",'
-        rb'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"}' % (version, noun)
-    )
-    for version, noun in ((1, b"attribute"), (2, b"question"))
-}
+_COMPACT = re.compile(
+    rb'{"version":%d,"campaign":"([0-9a-f]{64})","question":"([a-z][a-z0-9_]{0,63})",'
+    rb'"output":(0|[1-9][0-9]{0,2}),"id":"([0-9a-f]{32})"}' % VERSION
+)
 
 _OTHER_WAVE = "wrong-fingerprint"
 
@@ -134,7 +132,7 @@ def _compact(body: bytes, layout: WaveLayout) -> tuple[bytes, bytes] | None:
     """Read a report in the very form that the clients write; None for any other."""
     if not layout.is_plain:
         return None
-    found = _COMPACT[layout.campaign.version].fullmatch(body)
+    found = _COMPACT.fullmatch(body)
     if found is None or found[1].decode() != layout.campaign.fingerprint:
         return None
     cell = layout.cell(found[2].decode(), int(found[3]))

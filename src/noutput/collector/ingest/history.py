@@ -14,6 +14,7 @@ from noutput.collector.estimable import check_question
 from noutput.collector.followed import follow
 from noutput.collector.ingest.background import Background
 from noutput.collector.logs import event
+from noutput.collector.measured import FEWEST
 from noutput.collector.pooled import pooled
 from noutput.collector.publishing import Publishing
 from noutput.collector.store.interface import Store, UnavailableError
@@ -30,7 +31,6 @@ __all__ = ["LEVEL", "Recorder"]
 
 LEVEL = 0.95
 _LOOK_SECONDS = 1.0
-_FEWEST = 2  # reports that say anything
 _COMMITTED = timedelta(seconds=30)  # after which what was accepted in time is in the database
 _log = logging.getLogger("noutput.collector")
 
@@ -133,7 +133,7 @@ def _figure(
 ) -> tuple[float, float, float] | None:
     """Return what is followed over time; None for a campaign that would be refused now."""
     question, parts = entry.campaign.questions[place], pooled(entry, place, counts)
-    if sum(part.tally.total for part in parts) < _FEWEST:
+    if sum(part.tally.total for part in parts) < FEWEST:
         return None
     try:
         for part in parts:

@@ -10,7 +10,6 @@ from noutput.campaign.tokens import issued_digest
 from noutput.campaign.wire import MAX_REPORT_BYTES
 from noutput.collector.http.body import LARGE_BODY, ClientGoneError, has_large_body, read_body
 from noutput.collector.http.headers import SHARED, RawHeaders, raw
-from noutput.collector.http.limits import CLIENT
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.admission import gate, refused_token
 from noutput.collector.ingest.columns import (
@@ -20,7 +19,7 @@ from noutput.collector.ingest.columns import (
     read_columns,
     round_sizes,
 )
-from noutput.collector.lanes import BusyError
+from noutput.collector.lanes import CLIENT, BusyError
 from noutput.collector.store.interface import Outcome, Submission, UnavailableError
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class ReportsRoute:
         ids, cells = await self._read(media, scope, receive, entry)
         await self._check_open(entry)
         submission = Submission(entry.key, ids, cells)
-        sender: bytes = scope[CLIENT]
+        sender = CLIENT.get()
         services.quotas.take(sender, entry, submission.size, _client(scope))
         try:
             outcome = await services.writer.count(submission)
@@ -130,7 +129,7 @@ class ReportsRoute:
         try:
             body = await read_body(receive, headers, limit, limits.body_seconds)
             if large:
-                self._services.limiter.charge(scope[CLIENT], len(body) // LARGE_BODY)
+                self._services.limiter.charge(CLIENT.get(), len(body) // LARGE_BODY)
             try:
                 return await self._decode(media, body, entry)
             except WireError as error:

@@ -15,7 +15,7 @@ __all__ = ["open_store"]
 
 
 def open_store(database: str) -> Store:
-    """Open a database, and bring its tables up to date.
+    """Open a database, and make its tables where it is empty.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def open_store(database: str) -> Store:
     Raises
     ------
     InvalidArgumentError
-        If the database was made by a newer noutput, or the address is of another kind.
+        If the database has another version, or the address is of another kind.
     UnavailableError
         If the database cannot be reached.
 

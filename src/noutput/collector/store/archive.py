@@ -1,13 +1,13 @@
-"""Campaigns as files: one to move it elsewhere, all of them to keep them safe."""
+"""Campaigns as files: exports of one, backups of all, and how both are restored."""
 
 from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import zipfile
 import zlib
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -25,11 +25,10 @@ from noutput.collector.store.interface import (
     Action,
     CampaignRow,
     DamagedError,
-    LogEntry,
-    Published,
     Snapshot,
     Store,
 )
+from noutput.collector.store.schema import schema_version
 from noutput.collector.store.seal import Seal
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document
@@ -37,18 +36,16 @@ from noutput.mechanisms import document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["back_up", "check_export", "export_campaign", "file_checksum", "import_campaign"]
+__all__ = ["back_up", "check_file", "export_campaign", "file_checksum", "restore"]
 
 FORMAT = "noutput-export"
-VERSION = 4
-_WITHOUT_STRATA = 3  # the version of campaigns without segments and schedule
-_AT_ONCE = 2  # the version that says nothing about what was published
-_UNPROTECTED = 1  # the version without checksums
-_KEYS = ("created", "closed", "counts")
-_NEW_KEYS = {_WITHOUT_STRATA: (*_KEYS, "published"), VERSION: (*_KEYS, "published", "rest")}
+VERSION = 1
+_KEYS = ("created", "closed", "counts", "published", "rest")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _ISSUED = "issued.bin"  # hashes of tokens, where any were handed out
 _SUMS = "SHA256SUMS"
+_SQLITE, _ZIP = b"SQLite format 3\0", b"PK"  # how files begin
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _ENTRIES = (_CAMPAIGN, _COUNTS, _IDS)
 _KNOWN = (*_ENTRIES, _ISSUED)
 _PIECE = 1 << 20
@@ -79,18 +76,16 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
             raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
     _check_seal(found, ids.tobytes())
-    campaign = Campaign.from_json(found.row.document)
-    in_strata = campaign.segments is not None or campaign.schedule is not None
+    found.row.read()  # refuses a damaged document, which no restore would read
     content = {
         "format": FORMAT,
-        "version": VERSION if in_strata else _WITHOUT_STRATA,
+        "version": VERSION,
         "created": found.row.created,
         "closed": found.row.closed,
         "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
         "published": published_document(found.published),
+        "rest": {str(cell): number for cell, number in sorted(found.rest.items())},
     }
-    if in_strata:
-        content["rest"] = {str(cell): number for cell, number in sorted(found.rest.items())}
     entries = {
         _CAMPAIGN: found.row.document.encode(),
         _COUNTS: json.dumps(content).encode(),
@@ -110,65 +105,107 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
     return len(ids), sha256(sums.encode()).hexdigest()
 
 
-def import_campaign(
+def restore(
     store: Store, file: Path, checksum: str | None = None, *, now: str | None = None
-) -> CampaignRow:
-    """Keep a campaign that `export_campaign` wrote, in any kind of database.
+) -> list[CampaignRow]:
+    """Keep what `back_up` or `export_campaign` wrote, in any kind of database, in one transaction.
 
     Parameters
     ----------
     store : Store
+        Without campaigns, tokens and log, for a backup.
     file : Path
     checksum : str, optional
-        What `export_campaign` returned; a file with any other content is refused.
+        The SHA-256 of a backup, or what `export_campaign` returned; a file with any other content
+        is refused.
     now : str, optional
         The instant, where the log is to say that somebody at the command line did this.
+
+    Returns
+    -------
+    list of CampaignRow
+        What was restored.
 
     Raises
     ------
     DocumentError
-        If the file is not such an export, was altered, does not have one id for every counted
-        report, or has a table that does not tell all answers apart.
+        If the file is neither, was altered, does not have one id for every counted report, or has
+        a table that does not tell all answers apart.
+    InvalidArgumentError
+        If a backup is to be restored into a database that is not empty.
     ConflictError
-        If there is a campaign of this id.
+        If there is a campaign of the id of an export.
     """
-    with _opened(file, checksum) as (found, _):
-        check_estimable(Campaign.from_json(found.row.document))
-        action = Action(now, COMMAND_LINE, "campaign.import", found.row.id) if now else None
-        return store.restore(found, action)
+    if _is_backup(file):
+        with _opened_backup(file, checksum) as source:
+            action = Action(now, COMMAND_LINE, "database.restore") if now else None
+            return store.restore_all(source, action)
+    with _opened_export(file, checksum) as snapshot:
+        check_estimable(Campaign.from_json(snapshot.row.document))
+        action = Action(now, COMMAND_LINE, "campaign.restore", snapshot.row.id) if now else None
+        return [store.restore(snapshot, action)]
 
 
-def check_export(file: Path, checksum: str | None = None) -> str | None:
-    """Read an export to its end; raise DocumentError where it is none or was altered.
-
-    Returns
-    -------
-    checksum : str or None
-        As `export_campaign` returned it; None for an export of an older version, which has no
-        checksums: that it is as it was written, nothing shows.
-    """
-    with _opened(file, checksum) as (found, found_sum):
-        for _ in found.ids:  # looks at their order
+def check_file(file: Path, checksum: str | None = None) -> None:
+    """Read a backup or an export; raise DocumentError where it is neither or was altered."""
+    if _is_backup(file):
+        with _opened_backup(file, checksum):
+            return
+    with _opened_export(file, checksum) as snapshot:
+        for _ in snapshot.ids:  # looks at their order
             pass
-    return found_sum
+
+
+def _is_backup(file: Path) -> bool:
+    """Say whether a file is a backup or an export; raise DocumentError where it is neither."""
+    with file.open("rb") as opened:
+        head = opened.read(len(_SQLITE))
+    if head != _SQLITE and not head.startswith(_ZIP):
+        rule = "be a backup (a SQLite file) or an export (a ZIP file) of noutput"
+        kind = f"a file that begins with {head!r}" if head else "an empty file"
+        raise DocumentError("file", rule, kind)
+    return head == _SQLITE
 
 
 @contextmanager
-def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | None]]:
+def _opened_backup(file: Path, checksum: str | None) -> Iterator[Store]:
+    """Open a backup; nothing is left beside it."""
+    if checksum is not None and checksum.strip().lower() != (actual := file_checksum(file)):
+        raise DocumentError("file", f"have the SHA-256 {checksum}", actual)
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as opened:
+            names = [name for (name,) in opened.execute(_TABLES)]
+    except sqlite3.Error as error:
+        raise DocumentError("file", "be a SQLite file that can be read", str(error)) from None
+    if schema_version.name not in names:  # opening it would make tables in it
+        rule = "be a backup of a database of noutput"
+        raise DocumentError("file", rule, f"a SQLite file with the tables {names}")
+    mark = Path(f"{file}-mark")
+    was_served = mark.exists()
+    store = open_store(str(file))
+    try:
+        yield store
+    finally:
+        store.close()
+        if not was_served:
+            mark.unlink(missing_ok=True)
+
+
+@contextmanager
+def _opened_export(file: Path, checksum: str | None) -> Iterator[Snapshot]:
     """Read an export; the snapshot's ids are read from the open file."""
     try:
         with zipfile.ZipFile(file) as archive:
             names = sorted(archive.namelist())
             kept = tuple(name for name in _KNOWN if name in names)
-            protected = names == sorted([*kept, _SUMS]) and set(_ENTRIES) <= set(kept)
-            if not protected and names != sorted(_ENTRIES):
+            if names != sorted([*kept, _SUMS]) or not set(_ENTRIES) <= set(kept):
                 raise DocumentError("file", f"have the entries {[*_ENTRIES, _SUMS]}", names)
-            found_sum = _check_sums(archive, kept) if protected else None
+            found_sum = _check_sums(archive, kept)
             if checksum is not None and checksum.strip().lower() != found_sum:
                 raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
-            versions = (_AT_ONCE, *_NEW_KEYS) if protected else (_UNPROTECTED,)
-            content = _read_content(_entry(archive, _COUNTS), campaign, versions)
+            content = _read_content(_entry(archive, _COUNTS), campaign)
             counts: dict[int, int] = content["counts"]
             size = archive.getinfo(_IDS).file_size
             if size != 16 * sum(counts.values()):
@@ -181,12 +218,8 @@ def _opened(file: Path, checksum: str | None) -> Iterator[tuple[Snapshot, str | 
             with archive.open(_IDS) as ids:
                 pieces, shown = _sorted_pieces(ids), content["published"]
                 issued = _issued(archive) if _ISSUED in kept else []
-                yield (
-                    Snapshot(
-                        row, counts, pieces, published=shown, issued=issued, rest=content["rest"]
-                    ),
-                    found_sum,
-                )
+                rest = content["rest"]
+                yield Snapshot(row, counts, pieces, published=shown, issued=issued, rest=rest)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 
@@ -238,8 +271,8 @@ def file_checksum(file: Path) -> str:
 def back_up(database: str, file: Path) -> int:
     """Copy a database of any kind, in use or not, into a new SQLite file; return its campaigns.
 
-    The copy can be served as it is: ``noutput serve --database FILE``. Every campaign is of one
-    moment. Tokens stay valid in the copy.
+    The copy can be served as it is (``noutput serve --database FILE``), and `restore` brings it
+    into any other database. Every campaign is of one moment. Tokens stay valid in the copy.
 
     Raises
     ------
@@ -263,34 +296,8 @@ def back_up(database: str, file: Path) -> int:
 
 
 def _copy(database: str, part: Path) -> int:
-    source, copy = open_store(database), open_store(str(part))
-    try:
-        campaigns = source.campaigns()
-        keys: dict[int | None, int | None] = {None: None}
-        for row in campaigns:
-            with source.snapshot(row.id) as found:
-                if found is not None and found.row.key == row.key:
-                    keys[row.key] = copy.restore(found).key
-        _copy_tokens(source, copy, keys)
-        copy.restore_log(_log(source))
-    finally:
-        copy.close()
-        source.close()
-    return len(campaigns)
-
-
-def _copy_tokens(source: Store, copy: Store, keys: dict[int | None, int | None]) -> None:
-    """Copy the tokens of the campaigns with these keys, each after its parent."""
-    for token in sorted(source.tokens(), key=lambda each: each.parent is not None):
-        if token.campaign in keys:
-            copy.add_token(replace(token, campaign=keys[token.campaign]))
-
-
-def _log(source: Store) -> Iterator[LogEntry]:
-    before = None
-    while entries := source.log(before=before, limit=1000):
-        yield from entries
-        before = entries[-1].number
+    with closing(open_store(database)) as source, closing(open_store(str(part))) as copy:
+        return len(copy.restore_all(source))
 
 
 def _remove(part: Path) -> None:
@@ -305,28 +312,18 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _read_content(text: bytes, campaign: Campaign, versions: tuple[int, ...]) -> dict[str, Any]:
-    source = document.parse(text)
-    version = next((each for each in versions if each == source.get("version")), versions[-1])
-    keys = _NEW_KEYS.get(version, _KEYS)
-    found = document.read(source, FORMAT, version, keys)
+def _read_content(text: bytes, campaign: Campaign) -> dict[str, Any]:
+    found = document.read(text, FORMAT, VERSION, _KEYS)
     parse_instant("created", found["created"])
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])
     layout = CellLayout(campaign)
     counts = read_counts("counts", found["counts"], layout)
-    rest = {cell: n for cell, n in read_counts("rest", found.get("rest", {}), layout).items() if n}
+    rest = {cell: n for cell, n in read_counts("rest", found["rest"], layout).items() if n}
     if not all(layout.are_counted((*filter(counts.get, counts), *rest))):
         rule = "have no report in the rest of a round or in the pool of all rounds"
         raise DocumentError("counts", rule, len(counts))
-    if version in _NEW_KEYS:
-        published = read_published(found["published"], counts, layout, rest)
-    elif layout.strata.size > 1:
-        rule = f"be {_WITHOUT_STRATA} or later where a campaign has labels or rounds"
-        raise DocumentError("version", rule, version)
-    else:  # every state of it may have been published
-        parts = [block.cells for block in layout.blocks]
-        published = Published.at_once(counts, parts, found["created"])
+    published = read_published(found["published"], counts, layout, rest)
     return {**found, "counts": counts, "published": published, "rest": rest}
 
 

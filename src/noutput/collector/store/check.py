@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from noutput.campaign.campaign import Campaign
 from noutput.collector.cells import CellLayout
-from noutput.collector.store.interface import UnavailableError
+from noutput.collector.store.interface import DamagedError, UnavailableError
 from noutput.collector.store.seal import Seal
-from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,13 +84,14 @@ def check_database(store: Store, *, ids: bool = True, cheap: bool = False) -> It
 def _problems(snapshot: Snapshot, *, ids: bool) -> Iterator[str]:
     row = snapshot.row
     try:
-        campaign = Campaign.from_json(row.document)
-    except NoutputError as error:
-        yield f"its document cannot be read: {error}"
+        campaign = row.read()
+    except DamagedError:
+        yield "its document cannot be read"
     else:
         if (campaign.id, campaign.fingerprint) != (row.id, row.fingerprint):
             yield "its document is another one"
-        if any(cell >= CellLayout(campaign).size for cell in snapshot.counts):
+        size = CellLayout(campaign).size
+        if not all(0 <= cell < size for cell in snapshot.counts):
             yield "it has counts of outputs that do not exist"
     seal = Seal.of_counts(snapshot.counts.items())
     for piece in snapshot.ids if ids else ():

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from noutput.campaign.campaign import Campaign, Table
 from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.logs import event
+from noutput.collector.store.interface import DamagedError
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.answers import AnswerMechanism
@@ -24,6 +24,7 @@ from noutput.mechanisms.table import TableMechanism
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from noutput.campaign.campaign import Campaign, Table
     from noutput.collector.store.interface import CampaignRow, Store
 
 __all__ = ["Directory", "KnownCampaign", "State"]
@@ -188,13 +189,8 @@ class Directory:
         for row in self._store.campaigns():
             try:
                 result.append(self.take(row))
-            except InvalidArgumentError as error:
-                _log.error(
-                    "campaign %r cannot be read: %s",
-                    row.id,
-                    error,
-                    extra=event("campaign-unreadable", campaign=row.id),
-                )
+            except DamagedError as error:
+                _log.error("%s", error, extra=event("campaign-unreadable", campaign=row.id))
         return result
 
     def known(self) -> list[KnownCampaign]:
@@ -204,14 +200,15 @@ class Directory:
 
     def take(self, row: CampaignRow) -> KnownCampaign:
         """Return the entry of a row; its document is read again only if it is another one."""
-        closed = None if row.closed is None else parse_instant("closed", row.closed)
+        try:
+            created = parse_instant("created", row.created)
+            closed = None if row.closed is None else parse_instant("closed", row.closed)
+        except InvalidArgumentError:
+            raise DamagedError(f"the dates of campaign {row.id!r} cannot be read") from None
         _, known = self._entries.get(row.id, (0.0, None))
         same = known is not None and known.campaign.fingerprint == row.fingerprint
         if known is None or not same or known.key != row.key or known.closed != closed:
-            campaign = (
-                known.campaign if known is not None and same else Campaign.from_json(row.document)
-            )
-            created = parse_instant("created", row.created)
+            campaign = known.campaign if known is not None and same else row.read()
             known = KnownCampaign(row.key, campaign, row.document.encode(), created, closed)
         with self._lock:
             self._missing.pop(row.id, None)

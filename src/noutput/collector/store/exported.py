@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["published_document", "read_counts", "read_published"]
 
 _KEYS = {"counts", "releases"}
-_NONE: Mapping[int, int] = {}
 _CELL = re.compile("0|[1-9][0-9]{0,9}")
 _LARGEST = (1 << 63) - 1  # what databases hold
 
@@ -45,7 +44,7 @@ def read_counts(name: str, found: object, layout: CellLayout) -> dict[int, int]:
 
 
 def read_published(
-    found: object, counts: Mapping[int, int], layout: CellLayout, rest: Mapping[int, int] = _NONE
+    found: object, counts: Mapping[int, int], layout: CellLayout, rest: Mapping[int, int]
 ) -> Published:
     """Read what was published; raise DocumentError where it does not fit the counts.
 

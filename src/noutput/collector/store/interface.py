@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
+from noutput.campaign.campaign import Campaign
 from noutput.errors import NoutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from noutput.collector.publishing import Publishing
@@ -26,12 +27,15 @@ class ConflictError(NoutputError):
     """There is already another campaign of this id; the message says which."""
 
 
-class DamagedError(NoutputError):
-    """What the database holds is not what was committed; the message says what differs."""
-
-
 class UnavailableError(NoutputError):
     """The database did not answer, or did not say whether it committed."""
+
+
+class DamagedError(UnavailableError):
+    """What the database holds is not what was committed; the message says what differs.
+
+    It quotes nothing of what was read: that may be a part of anything.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,13 @@ class CampaignRow:
     document: str
     created: str
     closed: str | None
+
+    def read(self) -> Campaign:
+        """Return the campaign of the document; raise `DamagedError` where it has none."""
+        try:
+            return Campaign.from_json(self.document)
+        except NoutputError:
+            raise DamagedError(f"the document of campaign {self.id!r} cannot be read") from None
 
 
 class Submission(NamedTuple):
@@ -102,7 +113,8 @@ class Milestone:
         The instant, to the second.
     mean, low, high : float
         What `noutput.collector.followed.follow` says: the mean of a number, in its own unit, with
-        its 95% interval, and similar figures of other questions.
+        its 95% interval, and similar figures of other questions. The ends are infinite where the
+        reports are probably forged.
     """
 
     question: int
@@ -133,8 +145,7 @@ class Release:
     number : int
         How many releases there have been.
     smallest, last : int
-        How many new reports the smallest and the last release had. Both are 1 where an earlier
-        version published the counts after every report.
+        How many new reports the smallest and the last release had.
     """
 
     question: int
@@ -163,13 +174,6 @@ class Published:
     counts: dict[int, int]
     releases: Sequence[Release] = ()
     left: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
-
-    @classmethod
-    def at_once(cls, counts: dict[int, int], parts: Sequence[range], at: str) -> Published:
-        """Return counts that were published after every single report, as far as anybody knows."""
-        totals = [sum(counts.get(cell, 0) for cell in cells) for cells in parts]
-        found = [Release(place, n, at, 1, 1, 1) for place, n in enumerate(totals) if n]
-        return cls(dict(counts), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +386,9 @@ class Store(Protocol):
             What is followed over time.
         """
 
+    def left_if_closed(self, key: int, publishing: Publishing) -> int:
+        """Return how many reports would never be published if the campaign were closed now."""
+
     def published(self, key: int) -> Published:
         """Return what everybody may see of a campaign, of one moment."""
 
@@ -396,6 +403,17 @@ class Store(Protocol):
 
     def restore(self, snapshot: Snapshot, action: Action | None = None) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+
+    def restore_all(self, source: Store, action: Action | None = None) -> list[CampaignRow]:
+        """Keep all that another database has: campaigns, tokens and log, in an empty one.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If this database has a campaign, a token or a log.
+        DamagedError
+            If a campaign is not what was committed.
+        """
 
     def issue(self, key: int, digests: Sequence[bytes], action: Action | None = None) -> bool:
         """Keep the hashes of one-time tokens; say whether the campaign was there."""
@@ -435,9 +453,6 @@ class Store(Protocol):
 
     def log(self, *, before: int | None = None, limit: int = 100) -> list[LogEntry]:
         """Return the newest entries first, from those with a smaller number than `before`."""
-
-    def restore_log(self, entries: Iterable[LogEntry]) -> None:
-        """Keep the log of another database, in one that has none."""
 
     def probe(self, size: int = 0) -> None:
         """Write and commit bytes that mean nothing; raise `UnavailableError` where that fails."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from noutput.collector.store.log import SqlLog
 from noutput.collector.store.schema import issued_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from noutput.collector.store.interface import Action
 
@@ -22,7 +21,7 @@ __all__ = ["SqlIssued"]
 _AT_ONCE = 500
 
 
-class SqlIssued(ABC):
+class SqlIssued(SqlLog):
     """What a `Store` keeps of the tokens that admit reports.
 
     Notes
@@ -30,18 +29,6 @@ class SqlIssued(ABC):
     That a token is spent is not kept here: the id of the report that it admits is a hash of it,
     and is remembered with all others. See `noutput.campaign.tokens`.
     """
-
-    @abstractmethod
-    def _read(self, **options: Any) -> AbstractContextManager[Connection]:
-        """Begin a transaction that reads."""
-
-    @abstractmethod
-    def _write(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that writes, and commit it at the end of the block."""
-
-    @abstractmethod
-    def _note(self, connection: Connection, action: Action | None) -> None:
-        """Add an action to the log."""
 
     def issue(self, key: int, digests: Sequence[bytes], action: Action | None = None) -> bool:
         """Keep the hashes of tokens; say whether the campaign was there."""

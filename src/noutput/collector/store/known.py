@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from noutput.collector.store.filters import Mask
-    from noutput.collector.store.id_tables import IdTables
+    from noutput.collector.store.schema import IdTables
 
 __all__ = ["Known", "Rows", "joined"]
 

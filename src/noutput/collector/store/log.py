@@ -12,7 +12,6 @@ from noutput.collector.store.interface import Action, LogEntry
 from noutput.collector.store.schema import admin_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
 __all__ = ["SqlLog"]
@@ -21,7 +20,7 @@ _COLUMNS = [admin_log.c[name] for name in ("number", *Action.__slots__)]
 
 
 class SqlLog(ABC):
-    """What a `Store` keeps of administrative actions.
+    """What a `Store` keeps of administrative actions, and what every part of it writes with.
 
     Notes
     -----
@@ -54,13 +53,6 @@ class SqlLog(ABC):
             query = query.where(admin_log.c.number < before)
         with self._read() as connection:
             return [LogEntry(row[0], Action(*row[1:])) for row in connection.execute(query)]
-
-    def restore_log(self, entries: Iterable[LogEntry]) -> None:
-        """Keep the log of another database, in one that has none."""
-        rows = [{"number": each.number, **asdict(each.action)} for each in entries]
-        if rows:
-            with self._write() as connection:
-                connection.execute(insert(admin_log), rows)
 
     def _note(self, connection: Connection, action: Action | None) -> None:
         """Keep an action; the caller's transaction ends with it."""

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import Connection, create_engine, text
 
-from noutput.collector.store.id_tables import report_ids
+from noutput.collector.store.interface import UnavailableError
 from noutput.collector.store.postgresql_ids import PostgresqlIds
+from noutput.collector.store.schema import report_ids
 from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy.engine import URL
 
     from noutput.collector.store.filters import Mask
-    from noutput.collector.store.interface import Action, CampaignRow
+    from noutput.collector.store.interface import Action, Outcome, Submission
     from noutput.collector.store.seal import Seal
 
 __all__ = ["PostgresqlStore"]
@@ -32,6 +33,9 @@ _CONNECT = {
     "connect_timeout": 5, "tcp_user_timeout": 20_000,
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
 }  # fmt: skip
+# A deadlock, or a conflict of transactions: the server took back all of one of them.
+_VICTIM_STATES = ("40P01", "40001")
+_MAX_ATTEMPTS = 4
 _REACHED, _ADDING = "noutput_reached", "noutput_adding"
 _try_lock = text("SELECT pg_try_advisory_xact_lock(:lock, :what)")
 _lock = text("SELECT pg_advisory_xact_lock(:lock, :what)")
@@ -57,14 +61,15 @@ class PostgresqlStore(SqlStore):
 
     Notes
     -----
-    A transaction that counts reports, or moves ids, first takes the row of its campaign, so that
-    transactions on one campaign come one after the other, in all processes. What the others
-    committed is then read, before it is decided which ids are new; see `PostgresqlIds`. Reports
-    of other campaigns do not wait. (Transactions on one campaign wait for each other in any case:
-    all of them update its seal.)
+    A transaction that counts or publishes reports, or moves ids, first takes the row of its
+    campaign, so that transactions on one campaign come one after the other, in all processes.
+    What the others committed is then read, before it is decided which ids are new; see
+    `PostgresqlIds`. Reports of other campaigns do not wait. (Transactions on one campaign wait
+    for each other in any case: all of them update its seal.)
 
-    All transactions take their locks in one order: campaigns in the order of their numbers, then
-    what belongs to each of them. So none waits for another in a circle.
+    All transactions take their locks in one order: the schema's, campaigns in the order of their
+    numbers, what belongs to each of them, the log's. So none waits for another in a circle. Where
+    the server ends a transaction that counts for its locks all the same, it begins again.
 
     The number of reports that every seal reached is remembered while the store is open. A
     database that falls behind it has lost commits, as after a switch to a standby that had not
@@ -84,7 +89,11 @@ class PostgresqlStore(SqlStore):
         self._reached: dict[int, int] = {}
         self._adding = threading.RLock()
         self._rows = PostgresqlIds(report_ids("postgresql"))
-        settings = "-c synchronous_commit=on -c lock_timeout=10s -c statement_timeout=120s"
+        settings = (
+            "-c synchronous_commit=on -c lock_timeout=10s -c statement_timeout=120s"
+            # Whoever waited for a lock sees what was committed meanwhile.
+            " -c default_transaction_isolation=read\\ committed"
+        )
         super().__init__(
             create_engine(
                 url.set(drivername="postgresql+psycopg"),
@@ -109,6 +118,16 @@ class PostgresqlStore(SqlStore):
 
     def _hold(self, connection: Connection, key: int) -> bool:
         return connection.execute(_held, {"key": key}).scalar() is not None
+
+    def _add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        for _ in range(_MAX_ATTEMPTS - 1):
+            try:
+                return super()._add(submissions)
+            except UnavailableError as error:
+                cause = getattr(error.__cause__, "orig", error.__cause__)
+                if getattr(cause, "sqlstate", None) not in _VICTIM_STATES:
+                    raise
+        return super()._add(submissions)
 
     def _remember(self, connection: Connection, key: int, ids: bytes) -> Mask:
         """Keep ids; from here to the end of the transaction, no other thread does."""
@@ -186,23 +205,7 @@ class PostgresqlStore(SqlStore):
         super().accept(action)
         self._reached.clear()
 
-    def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
-    ) -> CampaignRow | None:
-        """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(campaign_id, now, key=key, action=action)
-        if row is not None:
-            self._forget(row.key)
-        return row
-
-    def _delete(self, connection: Connection, campaign_id: str) -> int | None:
-        key = super()._delete(connection, campaign_id)
-        if key is not None:
-            self._forget(key)
-        return key
-
     def _forget(self, key: int) -> None:
-        """Give back the memory of a campaign's ids, unless a commit is under way."""
-        if self._adding.acquire(blocking=False):
+        if self._adding.acquire(blocking=False):  # else a commit is under way
             self._remembered.forget(key)
             self._adding.release()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from noutput.collector.store.id_tables import IdTables
     from noutput.collector.store.known import Known
+    from noutput.collector.store.schema import IdTables
 
 __all__ = ["PostgresqlIds"]
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import suppress
+from abc import abstractmethod
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
 
 from noutput.collector.publishing import Counted
 from noutput.collector.store import schema
 from noutput.collector.store.interface import Milestone, Published, Release
+from noutput.collector.store.log import SqlLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from contextlib import AbstractContextManager
 
     from noutput.collector.cells import CellLayout
     from noutput.collector.publishing import Publishing, Step
@@ -36,24 +34,19 @@ _TAKE = (
     .where(schema.counts.c.campaign == bindparam("of"), schema.counts.c.cell == bindparam("at"))
     .values(rest=bindparam("number"))
 )
+_RELEASE_AGAIN = update(schema.releases).where(
+    schema.releases.c.campaign == bindparam("of"), schema.releases.c.question == bindparam("block")
+)
 
 
-class SqlReleases(ABC):
+class SqlReleases(SqlLog):
     """What a `Store` keeps of published states."""
 
     _snapshot_options: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
-    def _read(self, **options: Any) -> AbstractContextManager[Connection]:
-        """Begin a transaction that reads."""
-
-    @abstractmethod
-    def _write(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that writes, and commit it at the end of the block."""
-
-    @abstractmethod
-    def _lock_schema(self, connection: Connection) -> None:
-        """Let one process at a time do what depends on all rows of a table, until the commit."""
+    def _hold(self, connection: Connection, key: int) -> bool:
+        """Keep others from writing to a campaign until the commit; say whether it is there."""
 
     def release(
         self, key: int, publishing: Publishing, now: str, follow: Followed
@@ -78,18 +71,22 @@ class SqlReleases(ABC):
                 return []
             before = self._published(connection, key)
         noted = _noted(before, due, publishing.layout, now, follow)
-        with suppress(IntegrityError), self._write() as connection:  # the campaign may be gone
-            self._lock_schema(connection)  # nobody else publishes meanwhile
-            row = select(schema.campaigns.c.key).where(schema.campaigns.c.key == key)
-            if connection.execute(row).first() is None:
+        with self._write() as connection:
+            if not self._hold(connection, key):  # it was deleted meanwhile
                 return []
             if self._releases(connection, key) != before.releases:
                 return None
-            for step in due:
-                self._publish(connection, key, step)
+            self._publish(connection, key, due, before.releases)
             self._add_history(connection, key, noted)
-            return [step.release for step in due]
-        return []
+        return [step.release for step in due]
+
+    def left_if_closed(self, key: int, publishing: Publishing) -> int:
+        """Return how many reports would never be published if the campaign were closed now."""
+        with self._read(**self._snapshot_options) as connection:
+            cells = self._cells(connection, key, publishing, closed=True)
+            due = publishing.due(cells, self._releases(connection, key), "", closed=True)
+        fresh = sum(counted.fresh for counted in cells.values() if counted.reports)
+        return fresh - sum(step.release.last for step in due)
 
     def _due(
         self, connection: Connection, key: int, publishing: Publishing, now: str
@@ -103,31 +100,50 @@ class SqlReleases(ABC):
         found = connection.execute(row).first()
         if found is None:  # it was deleted meanwhile
             return []
+        closed = found.closed is not None
+        cells = self._cells(connection, key, publishing, closed=closed)
+        return publishing.due(cells, self._releases(connection, key), now, closed=closed)
+
+    def _cells(
+        self, connection: Connection, key: int, publishing: Publishing, *, closed: bool
+    ) -> dict[int, Counted]:
+        """Return the cells that `Publishing.due` wants."""
         table = schema.counts
         query = select(table.c.cell, table.c.reports, table.c.released, table.c.rest).where(
             table.c.campaign == key, or_(table.c.reports > 0, table.c.released > 0)
         )
-        closed = found.closed is not None
         if publishing.first_cell:
             wanted = table.c.cell >= publishing.first_cell
             if publishing.looks_back(closed=closed):
                 wanted |= table.c.reports > table.c.released + table.c.rest
             query = query.where(wanted)
-        cells = {cell: Counted(*row) for cell, *row in connection.execute(query)}
-        before = self._releases(connection, key)
-        return publishing.due(cells, before, now, closed=closed)
+        return {cell: Counted(*row) for cell, *row in connection.execute(query)}
 
-    def _publish(self, connection: Connection, key: int, step: Step) -> None:
-        self._show_counts(connection, key, step.counts)
-        self._take(connection, key, step.taken)
-        release = step.release
-        table, values = schema.releases, asdict(release)
-        known = (table.c.campaign == key, table.c.question == release.question)
-        if not connection.execute(update(table).where(*known).values(values)).rowcount:
-            connection.execute(insert(table).values(campaign=key, **values))
+    def _publish(
+        self, connection: Connection, key: int, due: Sequence[Step], before: Sequence[Release]
+    ) -> None:
+        """Write all steps in few statements: reports of the campaign wait for them."""
+        counts = {cell: number for step in due for cell, number in step.counts.items()}
+        taken = {cell: number for step in due for cell, number in step.taken.items()}
+        self._show_counts(connection, key, counts)
+        self._take(connection, key, taken)
+        known = {release.question for release in before}
+        first = [step.release for step in due if step.release.question not in known]
+        self._add_releases(connection, key, first)
+        again = [
+            {"of": key, "block": step.release.question, **asdict(step.release)}
+            for step in due if step.release.question in known
+        ]  # fmt: skip
+        if again:
+            connection.execute(_RELEASE_AGAIN, again)
+
+    def _add_releases(self, connection: Connection, key: int, releases: Iterable[Release]) -> None:
+        rows = [{"campaign": key, **asdict(release)} for release in releases]
+        if rows:
+            connection.execute(insert(schema.releases), rows)
 
     def _show_counts(self, connection: Connection, key: int, counts: dict[int, int]) -> None:
-        """Publish these counts; cells are locked in their order, as where reports are counted."""
+        """Publish these counts."""
         rows = [{"of": key, "at": cell, "number": counts[cell]} for cell in sorted(counts)]
         if rows and connection.execute(_SHOW, rows).rowcount < len(rows):
             self._show_new(connection, key, counts)
@@ -156,7 +172,7 @@ class SqlReleases(ABC):
     def _taken(self, connection: Connection, key: int) -> dict[int, int]:
         table = schema.counts
         query = select(table.c.cell, table.c.rest).where(table.c.campaign == key, table.c.rest > 0)
-        return {row.cell: row.rest for row in connection.execute(query)}
+        return dict(connection.execute(query).all())
 
     def published(self, key: int) -> Published:
         """Return what everybody may see of a campaign."""
@@ -169,8 +185,8 @@ class SqlReleases(ABC):
             table.c.campaign == key, or_(table.c.reports > 0, table.c.released > 0)
         )
         rows = connection.execute(query).all()
-        counts = {row.cell: row.released for row in rows if row.released}
-        left = {row.cell: row.reports - row.released for row in rows if row.reports > row.released}
+        counts = {cell: released for cell, _, released in rows if released}
+        left = {cell: reports - shown for cell, reports, shown in rows if reports > shown}
         return Published(counts, self._releases(connection, key), left)
 
     def _releases(self, connection: Connection, key: int) -> list[Release]:
@@ -184,9 +200,7 @@ class SqlReleases(ABC):
     ) -> None:  # fmt: skip
         self._show_counts(connection, key, published.counts)
         self._take(connection, key, rest)
-        rows = [{"campaign": key, **asdict(each)} for each in published.releases]
-        if rows:
-            connection.execute(insert(schema.releases), rows)
+        self._add_releases(connection, key, published.releases)
         self._add_history(connection, key, history)
 
     def published_totals(self) -> dict[int, int]:

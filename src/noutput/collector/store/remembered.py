@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from noutput.collector.store.filters import Mask
-    from noutput.collector.store.id_tables import IdTables
     from noutput.collector.store.known import Rows
+    from noutput.collector.store.schema import IdTables
 
 __all__ = ["RememberedIds"]
 
@@ -119,11 +119,6 @@ class RememberedIds(ABC):
         """Delete the pieces of a campaign; its other rows go with the campaign's own."""
         for row in read_segments(connection, self.tables, key, BUILDING, LIVE, DEAD):
             delete_parts(connection, self.tables, row.number, 0, 1 << row.bits)
-
-    def settle_all(self, connection: Connection) -> None:
-        """Bring all older ids into segments, inside one transaction."""
-        for key in self.settler.waiting(connection):
-            self.settler.settle(key, connection)
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Say which segments would not find their ids."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-__all__ = ["ID", "KEPT", "LARGE", "POOL", "mixed", "ordered", "padded", "rewrite_runs", "some"]
+__all__ = ["ID", "KEPT", "LARGE", "POOL", "mixed", "ordered", "padded", "some"]
 
 Indexes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]
 
@@ -24,15 +21,7 @@ ID = 16  # bytes
 POOL = 1024  # ids that a pool has room for
 KEPT = 512  # ids that stay in a pool when the others leave: the smallest group of a large campaign
 LARGE = 2048  # ids; a smaller run is replaced by one that has the next ids as well
-_PIECE = 1 << 16
-_AT_ONCE = 1 << 20
 _FEW = 8  # ids that are put into a pool one by one: sorting it takes longer
-_FOLLOWING = (
-    "SELECT sequence, ids FROM id_runs WHERE campaign = ? AND sequence > ? AND sequence <= ?"
-    " ORDER BY sequence"
-)
-_FIRST_POOL = "INSERT INTO id_pools (campaign, number, ids) VALUES (?, ?, ?)"
-_INSERT = "INSERT INTO id_runs (campaign, ids) VALUES (?, ?)"
 
 
 def ordered(ids: bytes, *, parts: bool = False) -> bytes:
@@ -111,31 +100,3 @@ def some(count: int, number: int) -> Indexes:
         _, first = np.unique(found, return_index=True)
         found = found[np.sort(first)][:number]
     return found
-
-
-def rewrite_runs(connection: Connection) -> None:
-    """Replace the runs of a SQLite database, which had one per commit, by large ones.
-
-    Ids that came at any time are sorted together: all of a campaign, or half a million at least.
-    """
-    run = connection.exec_driver_sql
-    sizes = "SELECT campaign, sum(length(ids)), max(sequence) FROM id_runs GROUP BY campaign"
-    for campaign, size, last in run(sizes).all():
-        parts = -(-size // (ID * _AT_ONCE))
-        read = done = 0
-        for part in range(1, parts + 1):
-            found = bytearray()
-            rows = run(_FOLLOWING, (campaign, done, last))
-            while read < size * part // parts:
-                done, ids = next(rows)
-                found += ids
-                read += len(ids)
-            rows.close()
-            run("DELETE FROM id_runs WHERE campaign = ? AND sequence <= ?", (campaign, done))
-            pool, merged = (
-                mixed(b"", bytes(found)) if done == last else (b"", ordered(bytes(found)))
-            )
-            if done == last:
-                run(_FIRST_POOL, (campaign, len(pool) // ID, padded(pool)))
-            for start in range(0, len(merged), ID * _PIECE):
-                run(_INSERT, (campaign, merged[start : start + ID * _PIECE]))

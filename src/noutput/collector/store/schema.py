@@ -1,11 +1,14 @@
-"""Tables, and how a database gets from one version of them to the next."""
+"""Tables of a database, version 1, with the sense of every column.
+
+Changes need no migration as long as nothing was released: a database of any other version is
+refused. From the first release on, a change here gets one.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
 
 from sqlalchemy import (
     BigInteger,
@@ -13,7 +16,6 @@ from sqlalchemy import (
     Connection,
     Double,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -27,297 +29,247 @@ from sqlalchemy import (
     select,
 )
 
-from noutput.campaign.campaign import Campaign
-from noutput.collector.cells import CellLayout
-from noutput.collector.store.id_tables import report_ids
-from noutput.collector.store.interface import Published
-from noutput.collector.store.runs import KEPT, rewrite_runs
-from noutput.errors import InvalidArgumentError, NoutputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from noutput.errors import InvalidArgumentError
 
 __all__ = [
-    "MIGRATIONS", "admin_log", "campaigns", "counts", "high_water", "history", "issued_tokens",
-    "releases", "seals", "tokens", "upgrade",
+    "VERSION", "IdTables", "admin_log", "campaigns", "counts", "create", "high_water", "history",
+    "issued_tokens", "releases", "report_ids", "schema_version", "seals", "tokens",
 ]  # fmt: skip
 
+VERSION = 1
 _metadata = MetaData()
-_RUN = 1 << 16  # ids per row that a migration writes
-_number = BigInteger().with_variant(Integer, "sqlite")
+_number = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by INTEGER alone
 
+
+def _campaign() -> ForeignKey:
+    """Refer to a campaign: the row goes with it."""
+    return ForeignKey("campaigns.key", ondelete="CASCADE")
+
+
+# One row: which version of these tables the database has.
 schema_version = Table("noutput_schema", _metadata, Column("version", Integer, nullable=False))
 
 campaigns = Table(
     "campaigns", _metadata,
+    # What all other tables know it by; never used again after a campaign was deleted.
     Column("key", _number, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("fingerprint", Text, nullable=False),
-    Column("document", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("closed", Text),
+    Column("id", Text, nullable=False, unique=True),  # its name in addresses
+    Column("fingerprint", Text, nullable=False),  # of its newest wave
+    Column("document", Text, nullable=False),  # JSON, up to its newest wave
+    Column("created", Text, nullable=False),  # instants are texts: 2026-03-01T00:00:00Z
+    Column("closed", Text),  # when it was closed by hand or by its time; empty while it is open
     sqlite_autoincrement=True,
 )  # fmt: skip
 
-_campaign = ForeignKey("campaigns.key", ondelete="CASCADE")
-
-# Of `reports`, everybody may see `released` with their labels, and `rest` without them.
 counts = Table(
     "counts", _metadata,
-    Column("campaign", _number, _campaign, primary_key=True),
+    Column("campaign", _number, _campaign(), primary_key=True),
+    # Wave, round, labels, question, and output as one number; see `noutput.collector.cells`.
     Column("cell", Integer, primary_key=True, autoincrement=False),
-    Column("reports", BigInteger, nullable=False),
+    Column("reports", BigInteger, nullable=False),  # all that were counted
+    # Those of them that everybody may see: with their labels, and without.
     Column("released", BigInteger, nullable=False, server_default="0"),
     Column("rest", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# Versions 1 to 5: everybody saw every report at once.
-_first_counts = Table(
-    "counts", MetaData(),
-    Column("campaign", _number, primary_key=True),
-    Column("cell", Integer, primary_key=True, autoincrement=False),
-    Column("reports", BigInteger, nullable=False),
-    ForeignKeyConstraint(["campaign"], [campaigns.c.key], ondelete="CASCADE"),
-    sqlite_with_rowid=False,
-)  # fmt: skip
-
-# The last release of every question, see `noutput.collector.store.releases`.
+# The last release of every question; see `noutput.collector.store.releases`.
 releases = Table(
     "releases", _metadata,
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),
-    Column("question", Integer, primary_key=True, autoincrement=False),
-    Column("reports", BigInteger, nullable=False),
+    Column("campaign", _number, _campaign(), primary_key=True),
+    Column("question", Integer, primary_key=True, autoincrement=False),  # its block of cells
+    Column("reports", BigInteger, nullable=False),  # how many are published
     Column("at", Text, nullable=False),
-    Column("number", BigInteger, nullable=False),
-    Column("smallest", BigInteger, nullable=False),
-    Column("last", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),  # how many releases there have been
+    Column("smallest", BigInteger, nullable=False),  # reports that the smallest release added
+    Column("last", BigInteger, nullable=False),  # reports that this release added
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# Up to version 6: one row per id in PostgreSQL, found by its index.
-_server_ids = Table(
-    "report_ids", MetaData(),
-    Column("campaign", _number, primary_key=True, autoincrement=False),
-    Column("id", LargeBinary, primary_key=True),
-    Column("recent", SmallInteger, nullable=False),
-)  # fmt: skip
-Index("recent_ids", _server_ids.c.recent, _server_ids.c.campaign,
-      postgresql_where=_server_ids.c.recent > 0)  # fmt: skip
-
-tokens = Table(
-    "tokens", _metadata,
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE")),
-    Column("label", Text, nullable=False),
-    Column("salt", LargeBinary, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("expires", Text),
-    Column("last_used", Text),
-    Column("parent", Text, ForeignKey("tokens.id", ondelete="CASCADE")),
-)  # fmt: skip
-
-# Versions 1 and 2: a token named its campaign.
-_first_tokens = Table(
-    "tokens", MetaData(),
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("campaign", Text),
-    Column("salt", LargeBinary, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("created", Text, nullable=False),
-)  # fmt: skip
-
-# Hashes of the one-time tokens that were handed out; see `noutput.collector.store.issued`.
-issued_tokens = Table(
-    "issued_tokens", _metadata,
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
-           autoincrement=False),
-    Column("digest", LargeBinary, primary_key=True),
-    sqlite_with_rowid=False,
-)  # fmt: skip
-
-# What was known when: a few hundred rows per campaign, see `noutput.collector.ingest.history`.
+# What was known when: a few hundred rows per campaign; see `noutput.collector.ingest.history`.
 history = Table(
     "history", _metadata,
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True),
-    Column("attribute", Integer, key="question", primary_key=True, autoincrement=False),
-    Column("reports", BigInteger, primary_key=True, autoincrement=False),
+    Column("campaign", _number, _campaign(), primary_key=True),
+    Column("question", Integer, primary_key=True, autoincrement=False),  # its index
+    Column("reports", BigInteger, primary_key=True, autoincrement=False),  # published by then
     Column("at", Text, nullable=False),
-    Column("mean", Double, nullable=False),
+    Column("mean", Double, nullable=False),  # the estimate that is followed, and its interval
     Column("low", Double, nullable=False),
     Column("high", Double, nullable=False),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# What counts and ids of a campaign add up to, see `noutput.collector.store.seal`.
+# Tokens that administrate and read; see `noutput.collector.store.tokens`.
+tokens = Table(
+    "tokens", _metadata,
+    Column("id", Text, primary_key=True),  # the part of a token that names it
+    Column("kind", Text, nullable=False),  # "admin", "read" or "metrics"
+    Column("campaign", _number, _campaign()),  # the only one that it is for; empty for all
+    Column("label", Text, nullable=False),  # what people call it
+    Column("salt", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of salt and secret; the secret is not kept
+    Column("created", Text, nullable=False),
+    Column("expires", Text),
+    Column("last_used", Text),  # a day
+    # The admin token that signed in: this one goes with it.
+    Column("parent", Text, ForeignKey("tokens.id", ondelete="CASCADE")),
+)  # fmt: skip
+
+# One-time tokens that were handed out; see `noutput.collector.store.issued`. One that was spent is
+# among the ids of counted reports.
+issued_tokens = Table(
+    "issued_tokens", _metadata,
+    Column("campaign", _number, _campaign(), primary_key=True, autoincrement=False),
+    Column("digest", LargeBinary, primary_key=True),  # 16 bytes
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# What counts and ids of a campaign add up to; see `noutput.collector.store.seal`.
 seals = Table(
     "seals", _metadata,
-    Column("campaign", _number, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True,
-           autoincrement=False),
-    Column("reports", BigInteger, nullable=False),
-    Column("ids", BigInteger, nullable=False),
-    Column("id_sum", BigInteger, nullable=False),
+    Column("campaign", _number, _campaign(), primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, nullable=False),  # the sum of all counts
+    Column("ids", BigInteger, nullable=False),  # how many ids there are
+    Column("id_sum", BigInteger, nullable=False),  # sums of hashes, in any order
     Column("count_sum", BigInteger, nullable=False),
 )  # fmt: skip
 
-# One row: how far this database got, and room for a write that tries whether there is room.
+# One row: how far this database got.
 high_water = Table(
     "high_water", _metadata,
-    Column("database", Text, nullable=False),
-    Column("commits", BigInteger, nullable=False),
-    Column("reports", BigInteger, nullable=False),
-    Column("padding", LargeBinary, nullable=False),
+    Column("database", Text, nullable=False),  # a random name, which the mark file has as well
+    Column("commits", BigInteger, nullable=False),  # SQLite only
+    Column("reports", BigInteger, nullable=False),  # counted by these commits
+    Column("padding", LargeBinary, nullable=False),  # written to see whether there is room
 )  # fmt: skip
 
-
-# Who did what and when, see `noutput.collector.store.log`. Campaigns and tokens are named, and not
+# Who did what and when; see `noutput.collector.store.log`. Campaigns and tokens are named, and not
 # referred to: entries stay when those are gone.
 admin_log = Table(
     "admin_log", _metadata,
-    Column("number", _number, primary_key=True, autoincrement=False),
+    Column("number", _number, primary_key=True, autoincrement=False),  # 1, 2, ... without a gap
     Column("at", Text, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("campaign", Text),
-    Column("token", Text),
+    Column("by", Text, nullable=False),  # the id of a token, or the command line
+    Column("name", Text, nullable=False),  # what was done, such as "campaign.close"
+    Column("campaign", Text),  # its id
+    Column("token", Text),  # its id
     Column("detail", Text, nullable=False),
 )  # fmt: skip
 
 
-# What the first version of `report_ids` was.
-_first_report_ids = Table(
-    "report_ids", MetaData(),
-    Column("campaign", _number, primary_key=True, autoincrement=False),
-    Column("id", LargeBinary, primary_key=True),
-)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class IdTables:
+    """Tables of the ids of counted reports; see `noutput.collector.store.runs`.
 
-
-def _first_tables(connection: Connection) -> None:
-    _metadata.create_all(connection, tables=[campaigns])
-    _first_counts.create(connection)
-    _first_tokens.create(connection)
-    if connection.dialect.name == "sqlite":
-        report_ids("sqlite").runs.create(connection)
-    else:
-        _first_report_ids.create(connection)
-
-
-def _history_table(connection: Connection) -> None:
-    _metadata.create_all(connection, tables=[history])
-
-
-def _bound_tokens(connection: Connection) -> None:
-    """Bind tokens to campaigns rather than to their names.
-
-    A token that is older than the campaign of its name may have been for an earlier one, and goes.
-    So do the read tokens that browsers had in place of an admin token: people sign in again.
+    Parameters
+    ----------
+    runs : Table
+        Sorted ids, thousands per row. In PostgreSQL also those that came last.
+    pools : Table
+        SQLite only: the ids that came last.
+    segments : Table
+        What millions of older ids are made of; see `noutput.collector.store.segments`.
+    pieces, filters : Table
+        Their ids and filters.
     """
-    wanted = select(campaigns.c.id, campaigns.c.key, campaigns.c.created)
-    named = {row.id: row for row in connection.execute(wanted)}
-    rows = connection.execute(select(_first_tokens)).mappings().all()
-    signed_in = {_first_reading_id(row["id"]) for row in rows if row["kind"] == "admin"}
-    _first_tokens.drop(connection)
-    tokens.create(connection)
-    for row in rows:
-        owner = named.get(row["campaign"])
-        lost = owner is None or row["created"] < owner.created
-        if row["id"] in signed_in or (row["campaign"] is not None and lost):
-            continue
-        key = None if row["campaign"] is None or owner is None else owner.key
-        connection.execute(insert(tokens).values({**row, "campaign": key, "label": ""}))
+
+    runs: Table
+    pools: Table
+    segments: Table
+    pieces: Table
+    filters: Table
+
+    def create(self, connection: Connection) -> None:
+        """Make the tables."""
+        server = connection.dialect.name != "sqlite"
+        mine = [self.runs, self.segments, self.pieces, self.filters]
+        mine += [] if server else [self.pools]
+        self.runs.metadata.create_all(connection, tables=mine)
+        if server:
+            # Random bytes: no compression is tried, and small rows stay where they are.
+            for table, storage in ((self.runs, "EXTERNAL"), (self.pieces, "MAIN")):
+                alter = f"ALTER TABLE {table.name} ALTER COLUMN ids SET STORAGE {storage}"
+                connection.exec_driver_sql(alter)
+            connection.exec_driver_sql(
+                f"ALTER TABLE {self.runs.name} SET (autovacuum_vacuum_scale_factor = 0.02,"
+                " toast.autovacuum_vacuum_scale_factor = 0.02)"
+            )
 
 
-def _first_reading_id(admin: str) -> str:
-    """Return the id that the read token of an admin token had up to version 2."""
-    return hashlib.sha256(b"noutput read token of " + admin.encode()).hexdigest()[:12]
+@cache
+def report_ids(dialect: str) -> IdTables:
+    """Return the tables of ids for "sqlite" or "postgresql"."""
+    found = MetaData()
+    Table("campaigns", found, Column("key", _number, primary_key=True))
+    lite = dialect == "sqlite"
+    runs = Table(
+        "id_runs", found,
+        Column("sequence", _number, primary_key=True, autoincrement=True),  # in order of commits
+        Column("campaign", _number, _campaign(), nullable=False),
+        Column("ids", LargeBinary, nullable=False),  # 16 bytes each, sorted
+        # 0: a group for good; 1: in the pool; 2: as it came.
+        *([] if lite else [Column("recent", SmallInteger, nullable=False)]),
+        Index("id_runs_of_campaign", "campaign", "sequence"),
+        sqlite_autoincrement=True,
+    )  # fmt: skip
+    if not lite:
+        Index("id_recent", runs.c.recent, runs.c.campaign, postgresql_where=runs.c.recent > 0)
+    pools = Table(
+        "id_pools", found,
+        Column("campaign", _number, _campaign(), primary_key=True, autoincrement=False),
+        Column("number", Integer, nullable=False),  # of ids
+        Column("ids", LargeBinary, nullable=False),  # sorted; always of one size: overwritten
+    )  # fmt: skip
+    segments = Table(
+        "id_segments", found,
+        Column("number", _number, primary_key=True, autoincrement=True),
+        Column("campaign", _number, _campaign(), nullable=False, index=True),
+        Column("level", Integer, nullable=False),  # how often its ids were merged
+        Column("state", Integer, nullable=False),  # being built, in use, or to be deleted
+        Column("size", BigInteger, nullable=False),  # how many ids it has
+        Column("bits", Integer, nullable=False),  # binary logarithm of the number of its pieces
+        Column("upto", BigInteger, nullable=False),  # the newest run that it has, and all before
+        Column("secret", LargeBinary, nullable=False),  # the key by which ids have their pieces
+        Column("done", BigInteger, nullable=False),  # chunks that are built, or pieces deleted
+        Column("goal", BigInteger),  # the segment that it is merged into
+        sqlite_autoincrement=True,
+    )  # fmt: skip
+    pieces, filters = (
+        Table(
+            f"id_{part}", found,
+            # The upper half is the segment's number, the lower one the piece's.
+            Column("key", _number, primary_key=True, autoincrement=False),
+            Column(value, LargeBinary, nullable=False),
+        )
+        for part, value in (("pieces", "ids"), ("filters", "filter"))
+    )  # fmt: skip
+    return IdTables(runs, pools, segments, pieces, filters)
 
 
-def _ids_without_order(connection: Connection) -> None:
-    """Make the tables for the ids that came last; sort those that were stored as they came."""
-    if connection.dialect.name == "sqlite":
-        report_ids("sqlite").pools.create(connection, checkfirst=True)
-        rewrite_runs(connection)
+def create(connection: Connection) -> None:
+    """Make the tables of an empty database, inside the caller's transaction.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the database has tables of another version; nothing is changed then.
+    """
+    if inspect(connection).has_table(schema_version.name):
+        version = connection.execute(select(func.max(schema_version.c.version))).scalar()
+        if version != VERSION:
+            rule = f"have version {VERSION}, the only one that this noutput reads"
+            raise InvalidArgumentError("database", rule, version)
         return
-    run = connection.exec_driver_sql
-    run("SET LOCAL statement_timeout = 0")
-    run("ALTER TABLE report_ids RENAME TO former_ids")
-    run("ALTER INDEX report_ids_pkey RENAME TO former_ids_pkey")
-    _server_ids.create(connection)
-    run(
-        "INSERT INTO report_ids (campaign, id, recent)"
-        " SELECT campaign, id, CASE WHEN place <= %s THEN 1 ELSE 0 END FROM ("
-        " SELECT campaign, id,"
-        " row_number() OVER (PARTITION BY campaign ORDER BY gen_random_uuid()) AS place"
-        " FROM former_ids) AS shuffled ORDER BY campaign, id",
-        (KEPT,),
-    )
-    run("DROP TABLE former_ids")
-    run("ALTER TABLE report_ids SET (autovacuum_vacuum_scale_factor = 0.02)")
-
-
-def _seal_tables(connection: Connection) -> None:
-    _metadata.create_all(connection, tables=[seals, high_water])
-    if connection.execute(select(func.count()).select_from(high_water)).scalar():
-        return
+    _metadata.create_all(connection)
+    connection.execute(insert(schema_version).values(version=VERSION))
     first = {"database": secrets.token_hex(16), "commits": 0, "reports": 0, "padding": b""}
-    connection.execute(high_water.insert().values(first))
+    connection.execute(insert(high_water).values(first))
+    report_ids(connection.dialect.name).create(connection)
+    _keep_log(connection)
 
 
-def _releases_of_counts(connection: Connection) -> None:
-    """Make the tables for what is published in steps.
-
-    Up to version 5, counts were published after every report: they stay as they are, with 1 as the
-    size of their steps.
-    """
-    _metadata.create_all(connection, tables=[releases])
-    run = connection.exec_driver_sql
-    run("ALTER TABLE counts ADD COLUMN released BIGINT NOT NULL DEFAULT 0")
-    run("UPDATE counts SET released = reports")
-    wanted = select(campaigns.c.key, campaigns.c.document, campaigns.c.created)
-    for key, document, created in connection.execute(wanted).all():
-        try:
-            layout = CellLayout(Campaign.from_json(document))
-        except NoutputError:  # this version shows nothing of it
-            continue
-        query = select(counts.c.cell, counts.c.reports).where(counts.c.campaign == key)
-        known = {cell: reports for cell, reports in connection.execute(query) if reports}
-        parts = [block.cells for block in layout.blocks]
-        for each in Published.at_once(known, parts, created).releases:
-            connection.execute(insert(releases).values(campaign=key, **asdict(each)))
-
-
-def _ids_in_runs(connection: Connection) -> None:
-    """Put the ids of PostgreSQL into sorted rows of thousands; make room for segments in both."""
-    tables = report_ids(connection.dialect.name)
-    tables.create(connection)
-    if connection.dialect.name == "sqlite":
-        return
-    run = connection.exec_driver_sql
-    run("SET LOCAL statement_timeout = 0")
-    run(
-        "INSERT INTO id_runs (campaign, recent, ids)"
-        " SELECT campaign, pooled, string_agg(id, ''::bytea ORDER BY id) FROM ("
-        " SELECT campaign, id, pooled, (row_number() OVER ("
-        " PARTITION BY campaign, pooled ORDER BY id) - 1) / %s AS part FROM ("
-        " SELECT campaign, id, CASE WHEN recent > 0 OR"
-        " count(*) FILTER (WHERE recent = 0) OVER (PARTITION BY campaign) < %s"
-        " THEN 1 ELSE 0 END AS pooled FROM report_ids) AS marked) AS parts"
-        " GROUP BY campaign, pooled, part ORDER BY campaign, pooled, part",
-        (_RUN, KEPT),
-    )
-    run("DROP TABLE report_ids")
-
-
-def _issued_tokens(connection: Connection) -> None:
-    _metadata.create_all(connection, tables=[issued_tokens])
-
-
-def _log_of_actions(connection: Connection) -> None:
-    """Make the log of administrative actions, which the database itself keeps from changes."""
-    _metadata.create_all(connection, tables=[admin_log])
+def _keep_log(connection: Connection) -> None:
+    """Let the database itself keep the log of actions from changes."""
     run = connection.exec_driver_sql
     if connection.dialect.name == "sqlite":
         for change in ("UPDATE", "DELETE"):
@@ -334,49 +286,3 @@ def _log_of_actions(connection: Connection) -> None:
         "CREATE TRIGGER admin_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON admin_log"
         " FOR EACH STATEMENT EXECUTE FUNCTION noutput_append_only()"
     )
-
-
-def _counts_in_rests(connection: Connection) -> None:
-    """Make room for how many reports were published without their labels: none so far."""
-    connection.exec_driver_sql("ALTER TABLE counts ADD COLUMN rest BIGINT NOT NULL DEFAULT 0")
-
-
-# The step at place v makes version v + 1 out of version v. Steps are added, never changed.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
-    _first_tables,
-    _history_table,
-    _bound_tokens,
-    _ids_without_order,
-    _seal_tables,
-    _releases_of_counts,
-    _ids_in_runs,
-    _issued_tokens,
-    _log_of_actions,
-    _counts_in_rests,
-)
-
-
-def upgrade(connection: Connection) -> bool:
-    """Bring a database to the newest version, inside the caller's transaction; say if it was older.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If the database was made by a newer noutput; nothing is changed then.
-    """
-    newest = len(MIGRATIONS)
-    known = inspect(connection).has_table(schema_version.name)
-    version = 0
-    if known:
-        version = connection.execute(select(func.max(schema_version.c.version))).scalar() or 0
-    if version > newest:
-        rule = f"have a version up to {newest}, the newest that this noutput knows"
-        raise InvalidArgumentError("database", rule, version)
-    if not known:
-        _metadata.create_all(connection, tables=[schema_version])
-    for step in MIGRATIONS[version:]:
-        step(connection)
-    if version < newest:
-        connection.execute(schema_version.delete())
-        connection.execute(schema_version.insert().values(version=newest))
-    return version < newest

@@ -24,7 +24,7 @@ from noutput.collector.store.runs import ID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from noutput.collector.store.id_tables import IdTables
+    from noutput.collector.store.schema import IdTables
 
 __all__ = [
     "BUILDING", "CHUNK_BITS", "DEAD", "LIVE", "SegmentRow", "Segments", "chunk_bits", "encrypt",

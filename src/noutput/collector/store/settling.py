@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from noutput.collector.store.filters import Words
-    from noutput.collector.store.id_tables import IdTables
+    from noutput.collector.store.schema import IdTables
 
     # A transaction that reads, and one that writes to a campaign, or None where that is gone.
     Read: TypeAlias = Callable[[], AbstractContextManager[Connection]]

@@ -6,7 +6,7 @@ import logging
 import threading
 from abc import abstractmethod
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
@@ -28,15 +28,16 @@ from noutput.collector.store.interface import (
     UnavailableError,
 )
 from noutput.collector.store.issued import SqlIssued
-from noutput.collector.store.log import SqlLog
 from noutput.collector.store.releases import SqlReleases
 from noutput.collector.store.seal import Seal
 from noutput.collector.store.tokens import SqlTokens
+from noutput.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from noutput.collector.store.filters import Mask
+    from noutput.collector.store.interface import LogEntry, Store
     from noutput.collector.store.remembered import RememberedIds
 
 __all__ = ["SqlStore"]
@@ -46,7 +47,7 @@ _log = logging.getLogger("noutput.collector")
 _STEPS = 64  # of settling the ids of a campaign, at each call: about four million ids
 
 
-class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
+class SqlStore(SqlReleases, SqlTokens, SqlIssued):
     """A store on a database that speaks SQL; see `Store`."""
 
     reads_quickly = False
@@ -61,9 +62,7 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
         try:
             with self._write() as connection:
                 self._lock_schema(connection)
-                if schema.upgrade(connection):
-                    self._remembered.settle_all(connection)
-                self._seal_all(connection, missing=True)
+                schema.create(connection)
         except BaseException:
             engine.dispose()
             raise
@@ -81,8 +80,8 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
         """Add to the seals of campaigns, in the given order."""
 
     @abstractmethod
-    def _hold(self, connection: Connection, key: int) -> bool:
-        """Keep others from writing to a campaign until the commit; say whether it is there."""
+    def _forget(self, key: int) -> None:
+        """Give back the memory of a campaign's ids."""
 
     def _remember(self, connection: Connection, key: int, ids: bytes) -> Mask:
         """Keep the ids of counted reports; say which are new."""
@@ -94,6 +93,13 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
 
     def add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
         """Count reports; None where the campaign is gone or closed."""
+        result = self._add(submissions)
+        for key in self._remembered.crowded():
+            self._settle(key)
+        return result
+
+    def _add(self, submissions: Sequence[Submission]) -> list[Outcome | None]:
+        """Count reports in one transaction."""
         result: list[Outcome | None] = [None] * len(submissions)
         with self._write() as connection:
             waiting = groups(submissions)
@@ -114,8 +120,6 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
             if more:
                 self._count(connection, more)
                 self._add_seals(connection, seals)
-        for key in self._remembered.crowded():
-            self._settle(key)
         return result
 
     def merge_ids(self) -> None:
@@ -182,7 +186,9 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
             closed = connection.execute(change.values(closed=now)).rowcount
             found = self._campaign(connection, campaign_id)
             self._note(connection, action if closed else None)
-            return found
+        if found is not None:
+            self._forget(found.key)
+        return found
 
     def succeed(self, key: int, predecessor: str, fingerprint: str, document: str) -> bool:
         """Replace the document of an open campaign by that of its next wave; say whether it was."""
@@ -201,20 +207,17 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
 
     def delete(self, campaign_id: str, action: Action | None = None) -> bool:
         """Forget a campaign with its counts and ids."""
-        with self._write() as connection:
-            gone = self._delete(connection, campaign_id) is not None
-            self._note(connection, action if gone else None)
-            return gone
-
-    def _delete(self, connection: Connection, campaign_id: str) -> int | None:
-        """Delete a campaign and what refers to it; return its number."""
         table = schema.campaigns
         found = select(table.c.key).where(table.c.id == campaign_id).with_for_update()
-        key = connection.execute(found).scalar()
-        if key is not None:
+        with self._write() as connection:
+            key = connection.execute(found).scalar()
+            if key is None:
+                return False
             self._remembered.delete(connection, key)
             connection.execute(delete(table).where(table.c.key == key))
-        return key
+            self._note(connection, action)
+        self._forget(key)
+        return True
 
     def counts(self, key: int) -> dict[int, int]:
         """Return the count of every cell with a report."""
@@ -226,7 +229,7 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
         query = select(table.c.cell, table.c.reports).where(
             table.c.campaign == key, table.c.reports > 0
         )
-        return {row.cell: row.reports for row in connection.execute(query)}
+        return dict(connection.execute(query).all())
 
     def totals(self) -> dict[int, int]:
         """Return the number of reports of every campaign with a report."""
@@ -254,33 +257,59 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
 
     def restore(self, snapshot: Snapshot, action: Action | None = None) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
+        with self._write() as connection:
+            row = self._restore(connection, snapshot)
+            self._note(connection, action)
+        return row
+
+    def restore_all(self, source: Store, action: Action | None = None) -> list[CampaignRow]:
+        """Keep all that another database has: campaigns, tokens and log, in an empty one."""
+        result: list[CampaignRow] = []
+        keys: dict[int | None, int | None] = {None: None}  # here, by the key there
+        with self._write() as connection:
+            self._lock_schema(connection)
+            _check_empty(connection)
+            for row in source.campaigns():
+                with source.snapshot(row.id) as snapshot:
+                    if snapshot is not None and snapshot.row.key == row.key:
+                        result.append(self._restore(connection, snapshot))
+                        keys[row.key] = result[-1].key
+            # A token comes after its parent. Those of campaigns that came meanwhile stay behind.
+            tokens = [
+                {**asdict(token), "campaign": keys[token.campaign]}
+                for token in sorted(source.tokens(), key=lambda token: token.parent is not None)
+                if token.campaign in keys
+            ]
+            log = [{"number": entry.number, **asdict(entry.action)} for entry in _log_of(source)]
+            for table, rows in ((schema.tokens, tokens), (schema.admin_log, log)):
+                if rows:
+                    connection.execute(insert(table), rows)
+            self._note(connection, action)
+        return result
+
+    def _restore(self, connection: Connection, snapshot: Snapshot) -> CampaignRow:
         row = snapshot.row
         values = {name: getattr(row, name) for name in CampaignRow.__slots__ if name != "key"}
-        with self._write() as connection:
-            try:
-                table = schema.campaigns
-                added = insert(table).values(values).returning(table.c.key)
-                key = connection.execute(added).scalar_one()
-            except IntegrityError:
-                raise ConflictError(f"a campaign {row.id!r} exists") from None
-            layout = CellLayout(Campaign.from_json(row.document))
-            self._add_cells(connection, key, layout, 0, snapshot.counts)
-            shown = (snapshot.published, snapshot.history, snapshot.rest)
-            self._restore_published(connection, key, *shown)
-            self._issue(connection, key, snapshot.issued)
-            seal = Seal.of_counts(snapshot.counts.items())
-            for piece in snapshot.ids:
-                seal += Seal.of_ids(piece, self._remember(connection, key, piece))
-                if key in self._remembered.crowded():
-                    self._remembered.settler.settle(key, connection)
-            if snapshot.seal is not None and (found := snapshot.seal.problems(seal)):
-                raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
-            self._put_seal(connection, key, seal)
-            kept = self._campaign(connection, row.id)
-            self._note(connection, action)
-        if kept is None:
-            raise ConflictError(f"the campaign {row.id!r} was deleted meanwhile")
-        return kept
+        try:
+            table = schema.campaigns
+            added = insert(table).values(values).returning(table.c.key)
+            key: int = connection.execute(added).scalar_one()
+        except IntegrityError:
+            raise ConflictError(f"a campaign {row.id!r} exists") from None
+        layout = CellLayout(row.read())
+        self._add_cells(connection, key, layout, 0, snapshot.counts)
+        shown = (snapshot.published, snapshot.history, snapshot.rest)
+        self._restore_published(connection, key, *shown)
+        self._issue(connection, key, snapshot.issued)
+        seal = Seal.of_counts(snapshot.counts.items())
+        for piece in snapshot.ids:
+            seal += Seal.of_ids(piece, self._remember(connection, key, piece))
+            if key in self._remembered.crowded():
+                self._remembered.settler.settle(key, connection)
+        if snapshot.seal is not None and (found := snapshot.seal.problems(seal)):
+            raise DamagedError(f"campaign {row.id!r} is damaged: " + "; ".join(found))
+        self._put_seal(connection, key, seal)
+        return replace(row, key=key)
 
     def _add_cells(
         self, connection: Connection, key: int, layout: CellLayout, start: int,
@@ -301,13 +330,10 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
         connection.execute(delete(table).where(table.c.campaign == key))
         connection.execute(insert(table).values(campaign=key, **asdict(seal)))
 
-    def _seal_all(self, connection: Connection, *, missing: bool) -> None:
-        """Seal what campaigns have now: all of them, or those of a time before there were seals."""
-        known = self._seals(connection) if missing else {}
-        keys = connection.execute(select(schema.campaigns.c.key)).scalars().all()
-        for key in [key for key in keys if key not in known]:
-            row = select(schema.campaigns.c.key).where(schema.campaigns.c.key == key)
-            connection.execute(row.with_for_update())  # nobody counts meanwhile
+    def _seal_all(self, connection: Connection) -> None:
+        """Seal what all campaigns have now."""
+        for key in sorted(connection.execute(select(schema.campaigns.c.key)).scalars()):
+            self._hold(connection, key)  # nobody counts meanwhile
             seal = Seal.of(self._counts(connection, key), self._ids(connection, key))
             self._put_seal(connection, key, seal)
 
@@ -337,7 +363,7 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
         """Seal what there is now, and forget what was lost."""
         with self._write() as connection:
             self._lock_schema(connection)
-            self._seal_all(connection, missing=False)
+            self._seal_all(connection)
             self._note(connection, action)
         self._problems.clear()
 
@@ -379,8 +405,32 @@ class SqlStore(SqlLog, SqlReleases, SqlTokens, SqlIssued):
             raise UnavailableError(f"the database is unavailable: {cause}") from error
 
 
+def _check_empty(connection: Connection) -> None:
+    """Refuse a database that has campaigns, tokens or a log."""
+    parts = {
+        "campaigns": schema.campaigns,
+        "tokens": schema.tokens,
+        "log entries": schema.admin_log,
+    }
+    counts = {
+        name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+        for name, table in parts.items()
+    }
+    if any(counts.values()):
+        rule = "be empty: neither serve it nor add to it before a backup is restored"
+        content = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        raise InvalidArgumentError("database", rule, content)
+
+
+def _log_of(source: Store) -> Iterator[LogEntry]:
+    before = None
+    while entries := source.log(before=before, limit=1000):
+        yield from entries
+        before = entries[-1].number
+
+
 def _is_wave(row: CampaignRow, fingerprint: str) -> bool:
     """Say whether a campaign has, or had before its next wave, this fingerprint."""
     if row.fingerprint == fingerprint:
         return True
-    return Campaign.from_json(row.document).wave(fingerprint) is not None
+    return row.read().wave(fingerprint) is not None

@@ -12,11 +12,10 @@ from sqlalchemy import Connection, select
 
 from noutput.collector.logs import event
 from noutput.collector.store.files import create_private, keep_private
-from noutput.collector.store.id_tables import report_ids
-from noutput.collector.store.interface import Action, CampaignRow, UnavailableError
+from noutput.collector.store.interface import Action, UnavailableError
 from noutput.collector.store.losses import Losses
 from noutput.collector.store.mark import HighWater
-from noutput.collector.store.schema import high_water
+from noutput.collector.store.schema import high_water, report_ids
 from noutput.collector.store.seal import SUM_MASK
 from noutput.collector.store.sql import SqlStore
 from noutput.collector.store.sqlite_engine import (
@@ -24,6 +23,7 @@ from noutput.collector.store.sqlite_engine import (
     driver,
     empty_log,
     file_of,
+    is_overwritten,
     sqlite_engine,
 )
 from noutput.collector.store.sqlite_ids import SqliteIds
@@ -134,23 +134,9 @@ class SqliteStore(SqlStore):
         driver(connection).executemany(_SEAL, rows)
         self._counted = sum(seal.reports for seal in more.values())
 
-    def close_campaign(
-        self, campaign_id: str, now: str, *, key: int | None = None, action: Action | None = None
-    ) -> CampaignRow | None:
-        """Count no more reports of a campaign, and give back the memory of its ids."""
-        row = super().close_campaign(campaign_id, now, key=key, action=action)
-        self._forget(row)
-        return row
-
-    def delete(self, campaign_id: str, action: Action | None = None) -> bool:
-        """Forget a campaign with its counts and ids."""
-        self._forget(self.campaign(campaign_id))
-        return super().delete(campaign_id, action)
-
-    def _forget(self, row: CampaignRow | None) -> None:
+    def _forget(self, key: int) -> None:
         with self._writing:
-            if row is not None:
-                self._remembered.forget(row.key)
+            self._remembered.forget(key)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
@@ -161,6 +147,9 @@ class SqliteStore(SqlStore):
                     raw, self._counted = driver(connection), 0
                     before, reached = raw.total_changes, None
                     yield connection
+                    if is_overwritten(connection):
+                        self.add_problem("the head of the database's file was overwritten")
+                        raise UnavailableError("the file is not a database any more")
                     if raw.total_changes != before:
                         reached = HighWater(*raw.execute(_ADVANCE, (self._counted,)).fetchone())
                     checked = connection

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from noutput.collector.store.id_tables import IdTables
     from noutput.collector.store.known import Known
+    from noutput.collector.store.schema import IdTables
 
 __all__ = ["SqliteIds"]
 

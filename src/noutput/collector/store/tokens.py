@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from noutput.collector.store.interface import Action, TokenRow
+from noutput.collector.store.log import SqlLog
 from noutput.collector.store.schema import tokens
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
 __all__ = ["SqlTokens"]
 
 _COLUMNS = [tokens.c[name] for name in TokenRow.__slots__]
 
 
-class SqlTokens(ABC):
+class SqlTokens(SqlLog):
     """What a `Store` keeps of tokens."""
-
-    @abstractmethod
-    def _read(self, **options: Any) -> AbstractContextManager[Connection]:
-        """Begin a transaction that reads."""
-
-    @abstractmethod
-    def _write(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that writes, and commit it at the end of the block."""
 
     @abstractmethod
     def _lock_schema(self, connection: Connection) -> None:
         """Let one process at a time do what depends on all rows of a table, until the commit."""
-
-    @abstractmethod
-    def _note(self, connection: Connection, action: Action | None) -> None:
-        """Add an action to the log."""
 
     def add_token(
         self, row: TokenRow, *, first: bool = False, action: Action | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from noutput.designs.answers.certificate import AnswerBound, AnswerCertificate, prove
 from noutput.designs.answers.objective import AnswerObjective
 from noutput.designs.answers.relaxation import relaxed
-from noutput.designs.answers.saddle import MOST_ENUMERATED, solve
+from noutput.designs.answers.saddle import MOST_ENUMERATED, Aim, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from noutput.designs.answers.saddle import Saddle
     from noutput.designs.solution import Array
 
-__all__ = ["find_bound", "make_objective", "optimum"]
+__all__ = ["certificate_of", "find_bound", "make_objective", "optimum"]
 
 _DIGITS = 8
 
@@ -52,7 +52,7 @@ def find_bound(epsilon: float, objective: AnswerObjective) -> AnswerBound:
 @lru_cache(maxsize=4)
 def optimum(epsilon: float, objective: AnswerObjective) -> Saddle:
     """Return the best table for an objective; the last ones are kept."""
-    return solve(epsilon, objective.factor)
+    return solve(epsilon, Aim(objective.factor))
 
 
 def _certificates(epsilon: float, objective: AnswerObjective) -> list[AnswerCertificate]:
@@ -62,7 +62,7 @@ def _certificates(epsilon: float, objective: AnswerObjective) -> list[AnswerCert
     if k <= MOST_ENUMERATED:
         return [_certificate(optimum(epsilon, objective), np.arange(k), k)]
     rows = np.linspace(0, k - 1, MOST_ENUMERATED).round().astype(np.intp)
-    some = _certificate(solve(epsilon, objective.factor[rows]), rows, k)
+    some = _certificate(solve(epsilon, Aim(objective.factor[rows])), rows, k)
     return [some, _relaxed(optimum(epsilon, objective))]
 
 
@@ -78,14 +78,24 @@ def _relaxed(found: Saddle) -> AnswerCertificate:
 
 def _certificate(found: Saddle, rows: NDArray[np.intp], k: int) -> AnswerCertificate:
     """Round the numbers of a solution for some of k answers; all others get zeros."""
+    some = certificate_of(found)
     population, multipliers = np.zeros(k), np.zeros(k)
-    influence = np.zeros((k, found.factor.shape[1]))
-    population[rows] = np.maximum(found.population, 0.0) / found.population.sum()
-    multipliers[rows], influence[rows] = found.multipliers, found.influence
+    influence = np.zeros((k, found.aim.factor.shape[1]))
+    population[rows], multipliers[rows] = some.population, some.multipliers
+    influence[rows] = some.influence
     return AnswerCertificate(
-        tuple(_rounded(population)),
-        tuple(tuple(_rounded(row)) for row in influence),
-        tuple(_rounded(multipliers)),
+        tuple(population.tolist()),
+        tuple(map(tuple, influence.tolist())),
+        tuple(multipliers.tolist()),
+    )
+
+
+def certificate_of(found: Saddle) -> AnswerCertificate:
+    """Round the numbers of a solution."""
+    return AnswerCertificate(
+        tuple(_rounded(np.maximum(found.population, 0.0) / found.population.sum())),
+        tuple(tuple(_rounded(row)) for row in found.influence),
+        tuple(_rounded(found.multipliers)),
     )
 
 

@@ -40,9 +40,17 @@ With :math:`v = c + h\sigma` for signs :math:`\sigma`, the inequality says that 
 :math:`Q - \mathrm{diag}(d)`. What that lacks is taken off the bound, since raising all
 :math:`y_k` by :math:`\delta` raises :math:`(\pi'v)(y'v)` by :math:`k\delta` at least.
 
+*Numbers with cells.* Where rows are linear between two of them, people may be at numbers inside,
+and the certificate has two shares a and b per span: those of the places at its two ends. The
+chances of outputs are those of the places, and all of the span's people may be at one number. If
+the mean is among the statistics and rises by w (in the unit of its column of B) within the span,
+what they would cost without privacy is :math:`w^2 ab / (a + b)` less than at the places, so the
+bound is larger by that. It holds for all tables with these rows that are linear in between.
+
 This module shares no code with the search for tables and bounds. It computes in floats, and every
 sum is moved to the safe side by a relative :math:`10^{-12}`, a hundred times what rounding can do
-to sums of 64 terms.
+to sums of 64 terms. Another processor adds up in another order, so `verify` moves sums by half of
+that: it is still safe, and accepts what `prove` has returned on any processor.
 """
 
 from __future__ import annotations
@@ -98,7 +106,15 @@ class AnswerBound:
     certificate: AnswerCertificate
 
 
-def prove(epsilon: float, factor: Array, certificate: AnswerCertificate) -> float:
+def prove(
+    epsilon: float,
+    factor: Array,
+    certificate: AnswerCertificate,
+    spans: NDArray[np.intp] | None = None,
+    rises: Array | None = None,
+    *,
+    rounding: float = _ROUNDING,
+) -> float:
     """Return the lower bound that a certificate proves.
 
     Parameters
@@ -107,6 +123,13 @@ def prove(epsilon: float, factor: Array, certificate: AnswerCertificate) -> floa
     factor : array of shape (k, r)
         The matrix B.
     certificate : AnswerCertificate
+    spans : array of whole numbers, of shape (s, 2), optional
+        Of numbers with cells: the rows at both ends of each span. The population then has two
+        shares per span.
+    rises : array of shape (s,), optional
+        The numbers :math:`w^2` of the spans.
+    rounding : float
+        By what share of their size sums are moved to the safe side.
 
     Raises
     ------
@@ -121,36 +144,45 @@ def prove(epsilon: float, factor: Array, certificate: AnswerCertificate) -> floa
     >>> round(prove(np.log(3.0), np.eye(2), half), 6)
     1.5
     """
-    shares, influence, multipliers = _parts(factor, certificate)
+    places, influence, multipliers = _parts(factor, certificate, spans)
+    shares, inside = places, 0.0
+    if spans is not None and rises is not None:
+        shares = np.bincount(spans.ravel(), places, len(factor)).astype(np.float64)
+        a, b = places[0::2], places[1::2]
+        inside = float(rises @ (a * b / np.maximum(a + b, 1e-300)))
     traces, own = factor * influence, shares * np.square(factor).sum(axis=1)
-    terms = 2.0 * traces.sum() - multipliers.sum() - own.sum()
-    size = 2.0 * np.abs(traces).sum() + np.abs(multipliers).sum() + own.sum()
-    lost = _ROUNDING * size
+    terms = 2.0 * traces.sum() - multipliers.sum() - own.sum() + inside
+    size = 2.0 * np.abs(traces).sum() + np.abs(multipliers).sum() + own.sum() + inside
+    lost = rounding * size
     if certificate.diagonal:
         diagonal = np.array(certificate.diagonal, np.float64)
-        lost += max(0.0, -_least_form(epsilon, shares, influence, multipliers, diagonal))
+        parts = shares, influence, multipliers
+        lost += max(0.0, -_least_form(epsilon, *parts, diagonal, rounding))
         return float(terms - lost)
     used = (shares != 0.0) | (multipliers != 0.0) | (influence != 0.0).any(axis=1)
     parts = shares[used], influence[used], multipliers[used]
     entries = 1.0 + np.expm1(epsilon) * _subsets(*parts)
-    needed = max(0.0, _largest_violation(entries, *parts))
+    needed = max(0.0, _largest_violation(entries, *parts, rounding))
     return float(terms - needed * np.count_nonzero(used) - lost)
 
 
 def verify(epsilon: float, factor: Array, certificate: AnswerCertificate, claimed: float) -> None:
     """Raise `InvalidArgumentError` unless a certificate proves the claimed lower bound."""
-    proven = prove(epsilon, factor, certificate)
+    proven = prove(epsilon, factor, certificate, rounding=_ROUNDING / 2.0)
     if not claimed <= proven:
         raise InvalidArgumentError("certificate", f"prove a bound of {claimed}", proven)
 
 
-def _parts(factor: Array, certificate: AnswerCertificate) -> tuple[Array, Array, Array]:
+def _parts(
+    factor: Array, certificate: AnswerCertificate, spans: NDArray[np.intp] | None
+) -> tuple[Array, Array, Array]:
     shares = np.array(certificate.population, np.float64)
     multipliers = np.array(certificate.multipliers, np.float64)
     lengths = {len(row) for row in certificate.influence}
     shape = (len(certificate.influence), *lengths)
-    if shares.shape != factor.shape[:1] or multipliers.shape != factor.shape[:1]:
-        rule = f"have {len(factor)} shares and multipliers, one per answer"
+    n_places = len(factor) if spans is None else spans.size
+    if shares.shape != (n_places,) or multipliers.shape != factor.shape[:1]:
+        rule = f"have {n_places} shares and {len(factor)} multipliers"
         raise InvalidArgumentError("certificate", rule, (shares.size, multipliers.size))
     if shape != factor.shape:
         raise InvalidArgumentError("certificate", f"have a matrix of {factor.shape}", shape)
@@ -163,7 +195,12 @@ def _parts(factor: Array, certificate: AnswerCertificate) -> tuple[Array, Array,
 
 
 def _least_form(
-    epsilon: float, shares: Array, influence: Array, multipliers: Array, diagonal: Array
+    epsilon: float,
+    shares: Array,
+    influence: Array,
+    multipliers: Array,
+    diagonal: Array,
+    rounding: float,
 ) -> float:
     """Return what the quadratic form of the signs cannot be below."""
     k = len(shares)
@@ -179,7 +216,7 @@ def _least_form(
     size = np.abs(product).sum() + np.square(np.abs(influence).T @ mapped).sum()
     size += np.abs(diagonal).sum()
     least = float(np.linalg.eigvalsh(form - np.diag(diagonal))[0])
-    return float(diagonal.sum() + (k + 1) * (min(0.0, least) - _ROUNDING * size))
+    return float(diagonal.sum() + (k + 1) * (min(0.0, least) - rounding * size))
 
 
 def _subsets(shares: Array, influence: Array, multipliers: Array) -> Array:
@@ -202,16 +239,16 @@ def _invariant(matrix: Array) -> bool:
 
 
 def _largest_violation(
-    entries: Array, shares: Array, influence: Array, multipliers: Array
+    entries: Array, shares: Array, influence: Array, multipliers: Array, rounding: float
 ) -> float:
     """Return how much must be added to every multiplier."""
     worst = -np.inf
     sizes = np.abs(influence)
     for part in np.array_split(entries, len(entries) // (1 << 14) + 1):
         squares = np.square(part @ influence).sum(axis=1)
-        squares += _ROUNDING * np.square(part @ sizes).sum(axis=1)
-        price = part @ multipliers - _ROUNDING * (part @ np.abs(multipliers))
+        squares += rounding * np.square(part @ sizes).sum(axis=1)
+        price = part @ multipliers - rounding * (part @ np.abs(multipliers))
         total = part.sum(axis=1)
-        violation = squares / (part @ shares * (1.0 - _ROUNDING)) - price
-        worst = max(worst, float(np.max(violation / total * (1.0 + _ROUNDING))))
+        violation = squares / (part @ shares * (1.0 - rounding)) - price
+        worst = max(worst, float(np.max(violation / total * (1.0 + rounding))))
     return worst

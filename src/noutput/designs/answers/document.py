@@ -1,4 +1,4 @@
-"""Designs for answers as JSON documents: version 2 of the format of designs."""
+"""Designs for answers as JSON documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "VERSION", "Parts", "read", "write"]
 
 FORMAT = "noutput-design"
-VERSION = 2
+VERSION = 1
 Parts: TypeAlias = tuple[AnswerMechanism, Answers, AnswerObjective, float, AnswerBound]
 """What an `AnswerDesign` is made of."""
 
@@ -95,9 +95,10 @@ def _numbers(certificate: AnswerCertificate) -> dict[str, Any]:
 
 
 def _check(mechanism: AnswerMechanism, factor: Array, claimed: float, proof: AnswerBound) -> None:
-    from noutput.designs.answers.error import worst_error  # needs scipy, which takes long to load
+    from noutput.designs.answers.error import worst_error
+    from noutput.designs.answers.saddle import Aim  # both need scipy, which takes long to load
 
-    value = worst_error(mechanism.table(), factor)
+    value = worst_error(mechanism.table(), Aim(factor))
     if not abs(claimed - value) <= _SAME * value:
         raise DocumentError("value", f"be that of the table, {value}", claimed)
     try:

@@ -41,7 +41,7 @@ def fewest(found: Saddle, most: int, limit: float, error: Callable[[Array], floa
     """
     best = reduced(found, most)
     share = _SHARE
-    while error(best.table) <= limit and len(best.weights) > len(found.population):
+    while error(best.table) <= limit and len(best.weights) > found.members.shape[1]:
         n_dropped = max(1, int(share * len(best.weights)))
         smaller = _next(best, n_dropped, limit, error)
         if smaller is not None:
@@ -90,15 +90,15 @@ def _without(found: Saddle, dropped: NDArray[np.intp]) -> Saddle | None:
     """Solve without some columns; None where too few are left to estimate all shares."""
     members = np.delete(found.members, dropped, axis=0)
     entries = np.delete(found.entries, dropped, axis=0)
-    k = len(found.population)
+    k = found.members.shape[1]
     if np.linalg.matrix_rank(entries) < k or nnls(entries.T, np.ones(k))[1] > _FEASIBLE:
         return None
     try:
-        smaller = restricted(found.epsilon, found.factor, members, _ACCURACY, steps=_STEPS)
+        smaller = restricted(found.epsilon, found.aim, members, _ACCURACY, steps=_STEPS)
     except np.linalg.LinAlgError:  # pragma: no cover - only where rounding makes it singular
         return None
     return smaller if np.abs(smaller.table.sum(axis=1) - 1.0).max() <= _FEASIBLE else None
 
 
 def _polished(found: Saddle) -> Saddle:
-    return restricted(found.epsilon, found.factor, found.members, _FINAL)
+    return restricted(found.epsilon, found.aim, found.members, _FINAL)

@@ -47,7 +47,7 @@ def relaxed(found: Saddle) -> tuple[Array, Array, Array]:
         else:
             low = middle
     # the bound 2 t tr(B'Z) - t^2 high sum(y) is largest at
-    step = float(np.sum(found.factor * influence) / (high * multipliers.sum()))
+    step = float(np.sum(found.aim.factor * influence) / (high * multipliers.sum()))
     return step * influence, high * step**2 * multipliers, step**2 * best
 
 

@@ -78,6 +78,7 @@ def solve_answers(
     """Return a design that is made from nothing."""
     from noutput.designs.answers.bound import find_bound, make_objective
     from noutput.designs.answers.error import worst_error
+    from noutput.designs.answers.saddle import Aim
     from noutput.designs.answers.search import find_table
     from noutput.mechanisms.quantize import quantize_answers
 
@@ -87,5 +88,5 @@ def solve_answers(
     progress(0.3)
     table = find_table(epsilon, objective, proof.value, n_outputs, MAX_OUTPUTS, progress)
     mechanism = quantize_answers(epsilon, table)
-    value = worst_error(mechanism.table(), objective.factor)
+    value = worst_error(mechanism.table(), Aim(objective.factor))
     return AnswerDesign(mechanism, question, objective, value, proof)

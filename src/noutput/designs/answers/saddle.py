@@ -25,7 +25,8 @@ see `noutput.designs.answers.certificate`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,10 +36,12 @@ from noutput.designs.columns.interior_point import minimize
 from noutput.designs.columns.pricing import subsets, windows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from noutput.designs.columns.problem import Members
     from noutput.designs.solution import Array
 
-__all__ = ["MOST_ENUMERATED", "Saddle", "restricted", "solve", "worst_population"]
+__all__ = ["MOST_ENUMERATED", "Aim", "Saddle", "restricted", "solve", "worst_population"]
 
 MOST_ENUMERATED = 16
 """The largest number of answers of which all subsets are looked at."""
@@ -56,19 +59,75 @@ _SEARCH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
+class Aim:
+    r"""The statistics whose error counts, and the places where people can be.
+
+    Parameters
+    ----------
+    factor : array of shape (k, r)
+        The matrix B: one statistic per column, one row per row of the table.
+    spans : array of whole numbers, of shape (s, 2), optional
+        The rows at the two ends of each span of numbers, between which rows are linear. Without
+        spans (answers) people are at the rows themselves.
+    rises : array of shape (s,), optional
+        By how much the mean rises within each span, squared, in the unit of its column of B.
+
+    Notes
+    -----
+    A number x of a span of width w that goes to the upper end with probability :math:`\lambda` has
+    the square of its places' mean: :math:`x^2` is below the mean square of the two places by
+    :math:`\lambda(1 - \lambda) w^2`. What privacy adds to the error of a mean is measured from
+    :math:`x^2`. Of all people with the shares a and b of the two places, those at one number have
+    the least squares: the error grows by :math:`w^2 ab / (a + b)`, which is concave in a and b.
+    """
+
+    factor: Array
+    spans: NDArray[np.intp] = field(default_factory=lambda: np.empty((0, 2), np.intp))
+    rises: Array = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def row(self) -> NDArray[np.intp]:
+        """The row of each place: two places per span, or one per row without spans."""
+        return self.spans.ravel() if self.spans.size else np.arange(len(self.factor))
+
+    @property
+    def n_places(self) -> int:
+        """How many places there are."""
+        return len(self.row)
+
+    def by_row(self, population: Array) -> Array:
+        """The shares of the rows of a population that is given by places."""
+        return np.bincount(self.row, population, len(self.factor)).astype(np.float64)
+
+    def inside(self, population: Array) -> Expansion:
+        """What people inside the spans add to the error, with its derivatives."""
+        n = self.n_places
+        gradient, hessian = np.zeros(n), np.zeros((n, n))
+        if not self.spans.size:
+            return Expansion(0.0, gradient, hessian)
+        a, b = population[0::2], population[1::2]
+        both = a + b
+        gradient[0::2], gradient[1::2] = self.rises * (b / both) ** 2, self.rises * (a / both) ** 2
+        lower, bend = np.arange(0, n, 2), -2.0 * self.rises / both**3
+        hessian[lower, lower], hessian[lower + 1, lower + 1] = bend * b**2, bend * a**2
+        hessian[lower, lower + 1] = hessian[lower + 1, lower] = -bend * a * b
+        return Expansion(float(self.rises @ (a * b / both)), gradient, hessian)
+
+
+@dataclass(frozen=True)
 class Saddle:
     """Weights of columns, and the population that is worst for them.
 
     Parameters
     ----------
     epsilon : float
-    factor : array of shape (k, r)
-        The matrix B.
+    aim : Aim
+        The statistics whose error counts.
     members : array of bool, of shape (columns, k)
     weights : array
         One per column.
-    population : array of shape (k,)
-        Shares of the answers.
+    population : array
+        One share per place of the aim.
     multipliers : array of shape (k,)
         The numbers y.
     value : float
@@ -76,7 +135,7 @@ class Saddle:
     """
 
     epsilon: float
-    factor: Array
+    aim: Aim
     members: Members
     weights: Array
     population: Array
@@ -97,40 +156,42 @@ class Saddle:
     def influence(self) -> Array:
         """The matrix Z, of shape (k, r)."""
         entries = self.entries
-        scaled = entries * (self.weights / (entries @ self.population))[:, None]
-        return np.asarray(np.linalg.solve(entries.T @ scaled, self.factor))
+        scaled = entries * (self.weights / (entries @ self.shares))[:, None]
+        return np.asarray(np.linalg.solve(entries.T @ scaled, self.aim.factor))
+
+    @property
+    def shares(self) -> Array:
+        """The population by rows of the table, of shape (k,)."""
+        return self.aim.by_row(self.population)
 
     def excess(self, members: Members) -> Array:
         """Return by how much columns break the inequality, per mean entry; positive ones help."""
         entries = _entries(self.epsilon, members)
         squares = np.square(entries @ self.influence).sum(axis=1)
-        costs = squares / (entries @ self.population) - entries @ self.multipliers
+        costs = squares / (entries @ self.shares) - entries @ self.multipliers
         return np.asarray(costs / entries.mean(axis=1))
 
 
-def solve(
-    epsilon: float, factor: Array, *, tolerance: float = 1e-4, rounds: int = _ROUNDS
-) -> Saddle:
+def solve(epsilon: float, aim: Aim, *, tolerance: float = 1e-4, rounds: int = _ROUNDS) -> Saddle:
     """Return the best table for the worst population.
 
     Parameters
     ----------
     epsilon : float
-    factor : array of shape (k, r)
-        The matrix B.
+    aim : Aim
     tolerance : float
         The gap at which to stop, relative to the value.
     rounds : int
         The most rounds of column generation. Above 16 answers not all columns are looked at, so
         fewer rounds and a larger gap have to do.
     """
-    k = len(factor)
+    k = len(aim.factor)
     every = subsets(np.arange(1, (1 << k) - 1), k) if k <= MOST_ENUMERATED else None
     members, warm, accuracy = _first_columns(k), None, _LOOSE
     if every is None:
         rounds, tolerance = min(rounds, _SEARCH_ROUNDS), max(tolerance, _SEARCH_TOLERANCE)
     for _ in range(rounds):
-        found = restricted(epsilon, factor, members, accuracy, warm)
+        found = restricted(epsilon, aim, members, accuracy, warm)
         candidates = _near(found) if every is None else every
         excess = found.excess(candidates)
         order = np.argsort(-excess, kind="stable")[:_ADDED]
@@ -149,7 +210,7 @@ def solve(
 
 def restricted(
     epsilon: float,
-    factor: Array,
+    aim: Aim,
     members: Members,
     accuracy: float,
     warm: tuple[Saddle, Array] | None = None,
@@ -160,9 +221,9 @@ def restricted(
     means = entries.mean(axis=1)
     entries = entries / means[:, None]  # the variables are probabilities of outputs
     n, k = entries.shape
-    matrix = np.zeros((k + 1, n + k))
+    matrix = np.zeros((k + 1, n + aim.n_places))
     matrix[:k, :n], matrix[k, n:] = entries.T, 1.0
-    start = np.full(n + k, 1.0 / k)
+    start = np.full(n + aim.n_places, 1.0 / aim.n_places)
     start[:n] = 1.0 / n
     multipliers = None
     if warm is not None:
@@ -170,52 +231,56 @@ def restricted(
         multipliers = np.append(warm[0].multipliers, 0.0)
         multipliers[k] = -warm[0].value  # homogeneity: the slopes in the shares average to it
     optimum = minimize(
-        lambda z: _operator(entries, factor, z[:n], z[n:]),
+        lambda z: _operator(entries, aim, z[:n], z[n:]),
         matrix, np.ones(k + 1), start, multipliers, accuracy, steps,
     )  # fmt: skip
     weights, population = optimum.variables[:n] / means, optimum.variables[n:]
     multipliers = optimum.multipliers[:k]
-    return Saddle(epsilon, factor, members, weights, population, multipliers, optimum.value)
+    return Saddle(epsilon, aim, members, weights, population, multipliers, optimum.value)
 
 
-def worst_population(table: Array, factor: Array, accuracy: float = 1e-9) -> Array:
-    """Return the shares of the answers for which a table of shape (k, N) has the largest error."""
-    k, n = table.shape
+def worst_population(table: Array, aim: Aim, accuracy: float = 1e-9) -> Array:
+    """Return the shares of the places for which a table of shape (k, N) has the largest error."""
+    n = table.shape[1]
     columns, ones = table.T, np.ones(n)
 
     def shares_only(population: Array) -> Expansion:
-        found = _operator(columns, factor, ones, population)
+        found = _operator(columns, aim, ones, population)
         return Expansion(found.value, found.gradient[n:], found.hessian[n:, n:])
 
-    matrix = np.ones((1, k))
-    start = np.full(k, 1.0 / k)
+    start = np.full(aim.n_places, 1.0 / aim.n_places)
+    matrix = np.ones((1, aim.n_places))
     found = minimize(shares_only, matrix, np.ones(1), start, None, accuracy, _STEPS)
     population = np.maximum(found.variables, 0.0)
     return np.asarray(population / population.sum())
 
 
-def _operator(entries: Array, factor: Array, weights: Array, population: Array) -> Expansion:
+def _operator(entries: Array, aim: Aim, weights: Array, population: Array) -> Expansion:
     """Return the error, its slopes (negative in the shares) and their derivatives."""
-    n, k = entries.shape
-    shares = entries @ population
+    n, factor = len(entries), aim.factor
+    shares = entries @ aim.by_row(population)
     information = (entries * (weights / shares)[:, None]).T @ entries
     inverse = np.linalg.inv(information)
     halves = entries @ inverse
     steps = halves @ factor
     squares = np.square(steps).sum(axis=1)
     own = np.square(factor).sum(axis=1)
-    value = float(np.sum((inverse @ factor) * factor) - population @ own)
+    inside = aim.inside(population)
+    value = float(np.sum((inverse @ factor) * factor) - aim.by_row(population) @ own) + inside.value
     curvature = 2.0 * (halves @ entries.T) * (steps @ steps.T)
     by_shares = -(weights / shares**2)[:, None] * entries
     moved = curvature @ by_shares
     mixed = moved / shares[:, None] + (squares / shares**2)[:, None] * entries
     second = by_shares.T @ moved
     second -= entries.T @ ((2.0 * weights * squares / shares**3)[:, None] * entries)
-    jacobian = np.empty((n + k, n + k))
+    row = aim.row
+    jacobian = np.empty((n + len(row), n + len(row)))
     jacobian[:n, :n] = curvature / np.outer(shares, shares)
-    jacobian[:n, n:], jacobian[n:, :n] = mixed, -mixed.T
-    jacobian[n:, n:] = -second
-    slopes = np.concatenate([-squares / shares, by_shares.T @ squares + own])
+    jacobian[:n, n:], jacobian[n:, :n] = mixed[:, row], -mixed[:, row].T
+    jacobian[n:, n:] = -second[np.ix_(row, row)] - inside.hessian
+    slopes = np.concatenate(
+        [-squares / shares, (by_shares.T @ squares + own)[row] - inside.gradient]
+    )
     return Expansion(value, slopes, jacobian)
 
 
@@ -234,7 +299,7 @@ def _first_columns(k: int) -> Members:
 
 def _near(found: Saddle) -> Members:
     """Return columns that a local search finds: exchanges of one answer, from good ones."""
-    k = len(found.population)
+    k = found.members.shape[1]
     best = np.unique(np.concatenate([windows(k), found.members]), axis=0)
     best = best[np.argsort(-found.excess(best), kind="stable")[:_SEARCHED]]
     flips = np.eye(k, dtype=np.bool_)

@@ -11,7 +11,7 @@ from noutput.designs.answers.bound import optimum
 from noutput.designs.answers.error import worst_error
 from noutput.designs.answers.fewer import fewest, reduced
 from noutput.designs.answers.objective import AnswerObjective
-from noutput.designs.answers.saddle import MOST_ENUMERATED, Saddle, solve
+from noutput.designs.answers.saddle import MOST_ENUMERATED, Aim, Saddle, solve
 
 if TYPE_CHECKING:
     from noutput.designs.solution import Array, Progress
@@ -36,14 +36,14 @@ def find_table(
     Above 16 answers, where bounds are weaker, it is within 1% of the best table found.
     """
     if objective.name == "mean":
-        found = solve(epsilon, _with_all_shares(objective))
+        found = solve(epsilon, Aim(_with_all_shares(objective)))
     else:
         found = optimum(epsilon, objective)
     progress(0.5)
-    factor = objective.factor
+    aim = Aim(objective.factor)
 
     def error(table: Array) -> float:
-        return worst_error(table, factor)
+        return worst_error(table, aim)
 
     if n_outputs is not None:
         found = reduced(found, n_outputs)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
 
 __all__ = [
@@ -58,7 +57,6 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: AssumptionLike = None,
 ) -> Summary: ...
 @overload
 def summarize(
@@ -71,7 +69,6 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary: ...
 def summarize(
     mechanism: Any,
@@ -83,7 +80,6 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: AssumptionLike = None,
 ) -> Summary | AnswerSummary:
     """Summarize the reports on one question: all statistics with their intervals.
 
@@ -103,7 +99,7 @@ def summarize(
         The level of every interval on its own.
     people, method
         Of numbers: as in `estimate_mean` and `estimate_distribution`.
-    kind, assume
+    kind
         Of numbers: as in `DistributionEstimate.interval`, for all intervals but the mean's.
 
     Returns
@@ -124,9 +120,8 @@ def summarize(
     ('70.0%', '68.1%', '71.9%')
     """
     found = summaries(
-        mechanism, data, question, [level], bins=bins, people=people, method=method, kind=kind,
-        assume=assume,
-    )  # fmt: skip
+        mechanism, data, question, [level], bins=bins, people=people, method=method, kind=kind
+    )
     return found[level]
 
 
@@ -140,7 +135,6 @@ def summaries(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-    assume: AssumptionLike = None,
 ) -> Mapping[float, Summary | AnswerSummary]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one.
 
@@ -157,7 +151,7 @@ def summaries(
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
     if isinstance(mechanism, AnswerMechanism) or getattr(mechanism, "has_answers", False):
-        _refuse(bins=bins, people=people, method=method, kind=kind, assume=assume)
+        _refuse(bins=bins, people=people, method=method, kind=kind)
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
@@ -175,7 +169,6 @@ def summaries(
         bins=None if bins is None else _checks.whole("bins", bins, 2, 1 << 16),
         method=DEFAULT_METHOD if method is None else method,
         kind="slack" if kind is None else kind,
-        assume=assume,
     )
 
 

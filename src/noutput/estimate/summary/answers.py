@@ -12,18 +12,19 @@ from noutput.estimate.answers import AnswerEstimate, estimate_answers
 from noutput.estimate.answers.normal import FEWEST
 from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import QUARTILES
+from noutput.estimate.evidence import Evidence
+from noutput.estimate.goodness import check_possible
 from noutput.estimate.summary.figure import Bar, Figure
-from noutput.estimate.summary.shown import Shown, forged_words
+from noutput.estimate.summary.shown import Shown, forged_words, without_intervals
 from noutput.questions import Answer, Answers, Scale, YesNo
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from noutput.estimate.evidence import Evidence
     from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
-__all__ = ["AnswerSummary", "answer_summaries", "summarize_answers"]
+__all__ = ["AnswerSummary", "answer_summaries"]
 
 _ASSUMPTION = "Nothing is assumed about the answers."
 _VISIBLE = 0.0005  # of a share, which is printed with one decimal of a percent
@@ -157,6 +158,8 @@ counts are noticed
             if share in self.quantiles:
                 value, low, high = (names[answer] for answer in self.quantiles[share])
                 found[name] = (value, low, high)
+        if self.warning:
+            return {name: (value, "", "") for name, (value, *_) in found.items()}
         return found
 
     @property
@@ -200,10 +203,11 @@ counts are noticed
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
         mean = self.mean
-        return {
+        found = {
             "question": self.question.to_document(),
             "epsilon": self.epsilon,
             "reports": self.reports,
+            "warning": self.warning or None,
             "level": self.level,
             "intervals": {"kind": self.estimate.interval_kind, "assumption": _ASSUMPTION},
             "answers": self.records(),
@@ -217,6 +221,7 @@ counts are noticed
                 "spare_outputs": self.estimate.spare_outputs,
             },
         }
+        return without_intervals(found) if self.warning else found
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row per answer: unbiased share, interval, and the share that is drawn.
@@ -236,14 +241,7 @@ counts are noticed
             for row, each, value in zip(rows, self.cdf, unbiased, strict=True):
                 row |= {"cdf": each.value, "cdf_low": each.low, "cdf_high": each.high}
                 row["cdf_unbiased"] = value
-        return rows
-
-
-def summarize_answers(
-    mechanism: AnswerMechanism, tally: Tally, question: Answers, *, level: float = 0.95
-) -> AnswerSummary:
-    """Estimate what people answered, with intervals."""
-    return answer_summaries(mechanism, tally, question, [level])[level]
+        return without_intervals(rows) if self.warning else rows
 
 
 def answer_summaries(
@@ -252,9 +250,14 @@ def answer_summaries(
     question: Answers,
     levels: Iterable[float],
 ) -> dict[float, AnswerSummary]:
-    """Return what `summarize_answers` returns, for several levels of one estimate."""
+    """Return what `noutput.summarize` returns, for several levels of one estimate."""
     wanted = [_checks.inner_share("level", level) for level in levels]
     found = estimate_answers(mechanism, data, question, level=wanted[0])
+    if isinstance(mechanism, Evidence):
+        for part in mechanism.parts:
+            check_possible(part.mechanism, part.tally)
+    else:
+        check_possible(mechanism, found.tally)
     epsilon = found.mechanism.epsilon
     return {level: AnswerSummary(question, epsilon, found, level) for level in wanted}
 

@@ -70,10 +70,9 @@ def told_apart(found: Intervals, steps: Sequence[Array], beyond: int = 0) -> Bar
     -----
     Looked at are four bars and the next more, and from there still more, two by two, or all fewer
     ones, up to the first that decide: intervals of many bars take hardly longer than those of one.
-    Under an assumption, most bars can be told apart, and the most are looked at first.
     """
     counts = [len(edges) - 1 for edges in steps]
-    place = counts.index(_ALWAYS[-1] + beyond) if found.assumption is None else 0
+    place = counts.index(_ALWAYS[-1] + beyond)
     first, *ahead = _look(found, steps[max(place - 1, 0) : place + 1][::-1])
     if not _are_told(first):
         fewer = [first, *_look(found, steps[place + 1 :])]

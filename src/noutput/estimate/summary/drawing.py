@@ -26,14 +26,15 @@ def draw(found: Shown, axes: Axes | None) -> Axes:
     places = range(len(bars))
     shares = [100.0 * bar.share for bar in bars]
     axes.barh(places, shares, height=0.7, color=_BLUE, alpha=0.55)
-    axes.hlines(
-        places, [100.0 * bar.low for bar in bars], [100.0 * bar.high for bar in bars],
-        color=_DARK, lw=1.4,
-    )  # fmt: skip
+    about = "share of people (%)"
+    if not found.warning:
+        ends = [100.0 * bar.low for bar in bars], [100.0 * bar.high for bar in bars]
+        axes.hlines(places, *ends, color=_DARK, lw=1.4)
+        about += f", with {100.0 * found.level:g}% intervals"
     labels = [_short(bar.label) for bar in bars]
     axes.set_yticks(places, labels)
     axes.invert_yaxis()
-    axes.set_xlabel(f"share of people (%), with {100.0 * found.level:g}% intervals")
+    axes.set_xlabel(about if not found.warning else f"{about}: NOT RELIABLE, probably forged")
     axes.set_xlim(0.0, None if found.full_scale is None else 100.0 * found.full_scale)
     axes.set_title(found.heading, fontsize=11, loc="left")
     axes.spines[["top", "right"]].set_visible(False)

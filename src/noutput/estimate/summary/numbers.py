@@ -17,11 +17,12 @@ from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import DEFAULT_METHOD, QUARTILES
 from noutput.estimate.distribution import DistributionEstimate, estimate_distribution
 from noutput.estimate.evidence import Evidence, unpacked
+from noutput.estimate.goodness import check_possible
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.summary.bars import bar_edges, edges_within, told_apart
 from noutput.estimate.summary.figure import Bar, Figure, Histogram
-from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words
+from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words, without_intervals
 from noutput.estimate.variance import lead_bounds, variance_within
 from noutput.interval import Interval
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from noutput.estimate.counts import Array
     from noutput.estimate.evidence import Part
-    from noutput.estimate.intervals import AssumptionLike
     from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Number
     from noutput.tally import Tally
@@ -95,8 +95,8 @@ class Summary(Shown):
     ...     f"Forged reports: {found.forged_text}", found.unknown_text, found.assumption_text
     ... ]
     True
-    >>> found.interval_kind, found.assumption, found.is_told, found.to_dict()["reports"]
-    ('slack', '', True, 10000)
+    >>> found.interval_kind, found.is_told, found.to_dict()["reports"]
+    ('slack', True, 10000)
     >>> found.parts_text  # what tables the reports are of, where there are several
     ''
     """
@@ -163,7 +163,9 @@ class Summary(Shown):
     def fine(self) -> Histogram:
         """The bins of the distribution, moved into their intervals."""
         found = self.distribution
-        low, high = map(np.asarray, found.interval("bins", level=self.level, **self._options))
+        low, high = map(
+            np.asarray, found.interval("bins", level=self.level, kind=self.interval_kind)
+        )
         return _histogram(found.edges, found.probabilities, low, high)
 
     def cdf_interval(self, at: ArrayLike) -> tuple[Array, Array]:
@@ -178,13 +180,8 @@ class Summary(Shown):
         >>> bool(low[0] < 0.3 < high[0])
         True
         """
-        low, high = self.distribution.interval("cdf", at, level=self.level, **self._options)
+        low, high = self.distribution.interval("cdf", at, level=self.level, kind=self.interval_kind)
         return np.asarray(low), np.asarray(high)
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        """The kind of the intervals, and what they assume."""
-        return {"kind": self.intervals.kind, "assume": self.intervals.assumption}
 
     @property
     def reports(self) -> int:
@@ -284,16 +281,8 @@ class Summary(Shown):
         return self.mean_estimate.interval(self.level, kind="guaranteed")
 
     @property
-    def assumption(self) -> str:
-        """What all intervals but the mean's assume, in words; empty where that is nothing."""
-        found = self.intervals.assumption
-        return "" if found is None else str(found)
-
-    @property
     def assumption_text(self) -> str:
         """What the intervals assume, as a sentence."""
-        if self.assumption:
-            return f"All intervals but the mean's assume {self.assumption}."
         if self.interval_kind == "guaranteed":
             return "The intervals are proven for every distribution and every number of reports."
         return "The intervals hold whatever the distribution is."
@@ -324,6 +313,8 @@ class Summary(Shown):
         """Mean, standard deviation and quartiles, in the unit of the question."""
         unit = f" {self.question.unit}" if self.question.unit else ""
         found = {name: each.texts for name, each in self.figures.items() if name != "Variance"}
+        if self.warning:
+            return {name: (value + unit, "", "") for name, (value, _, _) in found.items()}
         return {name: (value, low, high + unit) for name, (value, low, high) in found.items()}
 
     @property
@@ -361,6 +352,7 @@ class Summary(Shown):
             "question": self.question.to_document(),
             "epsilon": self.epsilon,
             "reports": mean.n_reports,
+            "warning": self.warning or None,
             "lower": distribution.bounds.lower,
             "upper": distribution.bounds.upper,
             "level": self.level,
@@ -368,7 +360,6 @@ class Summary(Shown):
                 "mean": self._mean_kind,
                 "others": self.interval_kind,
                 "kind": self.interval_kind,
-                "assume": self.assumption or None,
                 "assumption": self.assumption_text,
             },
             "mean": {
@@ -408,15 +399,15 @@ class Summary(Shown):
                 }
                 for part in self.parts
             ]
-        return found
+        return without_intervals(found) if self.warning else found
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row per statistic."""
-        named = self.figures.items()
-        return [
+        rows = [
             {"statistic": name.lower(), "value": each.value, "low": each.low, "high": each.high}
-            for name, each in named
+            for name, each in self.figures.items()
         ]
+        return without_intervals(rows) if self.warning else rows
 
 
 @shown_progress("Estimating")
@@ -430,7 +421,6 @@ def number_summaries(
     bins: int | None = None,
     method: str = DEFAULT_METHOD,
     kind: str = "slack",
-    assume: AssumptionLike = None,
 ) -> dict[float, Summary]:
     """Return the summary of a number for several levels, at hardly more than the cost of one.
 
@@ -452,13 +442,15 @@ def number_summaries(
     evidence = mechanism
     if not isinstance(evidence, Evidence):
         evidence = Evidence([(mechanism, cast("Tally", tally), bounds)])
+    for part in evidence.parts:
+        check_possible(part.mechanism, part.tally)
     mean = estimate_mean(evidence, people=people)
     found = estimate_distribution(evidence, bins=bins, method=method)
     inner = _narrowest(evidence.parts)
     narrow = [] if inner is None or inner == bounds else _steps(inner)
     named = np.concatenate([*_steps(bounds), *narrow])
     model, counted, _ = unpacked(evidence, None)
-    intervals = Intervals(model, counted, bounds, kind=kind, assume=assume, named=named)
+    intervals = Intervals(model, counted, bounds, kind=kind, named=named)
     epsilon = max(part.mechanism.epsilon for part in evidence.parts)
     parts = evidence.parts if len(evidence.parts) > 1 else ()
     inside = lead_bounds(evidence, bounds)

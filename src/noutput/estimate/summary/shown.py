@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from noutput.estimate.summary.figure import Bar
     from noutput.questions import Question
 
-__all__ = ["CERTAIN", "SUSPICIOUS", "Shown", "forged_words"]
+__all__ = ["CERTAIN", "SUSPICIOUS", "Shown", "forged_words", "without_intervals"]
 
 SUSPICIOUS = 0.05  # a p-value below it is told to people; one honest question in 20 has one
-CERTAIN = 0.001  # a p-value below it is called likely forgery
+CERTAIN = 0.001  # a p-value below it is called likely forgery, and no interval is claimed then
+
+_CLAIMS = frozenset(
+    {"interval", "intervals", "joint_interval", "guaranteed_interval", "respondents_interval",
+     "standard_error", "low", "high", "cdf_low", "cdf_high"}
+)  # fmt: skip
 
 
 def forged_words(p_value: float) -> str:
@@ -39,6 +44,27 @@ def forged_words(p_value: float) -> str:
     elif p_value < SUSPICIOUS:
         words = "unusual: one honest question in 20 looks like this"
     return f"{words} (p = {p_value:.2g})"
+
+
+def without_intervals(document: Any) -> Any:
+    """Return plain JSON with null for everything that claims how sure a value is.
+
+    Examples
+    --------
+    >>> without_intervals({"mean": {"value": 3.0, "interval": [2.0, 4.0]}, "lower": 0.0})
+    {'mean': {'value': 3.0, 'interval': None}, 'lower': 0.0}
+    """
+    if isinstance(document, list):
+        return [without_intervals(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    return {
+        # The bounds of a question are numbers; of a histogram, these are the ends of intervals.
+        name: None
+        if name in _CLAIMS or (name in ("lower", "upper") and isinstance(value, list))
+        else without_intervals(value)
+        for name, value in document.items()
+    }
 
 
 class Shown(ABC):
@@ -62,9 +88,28 @@ class Shown(ABC):
         """How plausible the counts are if nobody forged a report: a p-value."""
 
     @property
+    def warning(self) -> str:
+        """The headline where no honest people would send these counts; empty elsewhere.
+
+        An interval allows for chance and for what privacy adds, not for forgery: so where there is
+        a warning, neither texts nor pictures nor `to_dict` have one.
+        """
+        if self.goodness >= CERTAIN:
+            return ""
+        return (
+            "Some reports are probably forged. Honest people would practically never send these "
+            f"counts, whatever they answer (p = {self.goodness:.2g}). Raw answers that were passed "
+            "as reports look like this, too. Do not trust the figures before you know why; no "
+            "interval is claimed for them."
+        )
+
+    @property
     @abstractmethod
     def lines(self) -> Mapping[str, tuple[str, str, str]]:
-        """Statistics by the names that people know: value and ends of the interval, as texts."""
+        """Statistics by the names that people know: value and ends of the interval, as texts.
+
+        The ends are empty where there is a `warning`.
+        """
 
     @property
     @abstractmethod
@@ -83,7 +128,7 @@ class Shown(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON."""
+        """Return everything as plain JSON; where there is a `warning`, intervals are null."""
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:

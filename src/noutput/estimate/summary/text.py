@@ -20,22 +20,27 @@ _LONGEST_LABEL = 40
 
 def summary_text(found: Shown) -> str:
     """Return the heading, the bars, the statistics and the notes."""
-    parts = [found.heading, ""]
+    sure = not found.warning
+    parts = [found.heading, ""] if sure else [found.heading, "", f"WARNING: {found.warning}", ""]
     if found.bars:
-        parts += [*bar_lines(found.bars, found.full_scale), ""]
+        parts += [*bar_lines(found.bars, found.full_scale, intervals=sure), ""]
     if found.lines:
         width = max(map(columns, found.lines))
         values = _aligned([texts[0] for texts in found.lines.values()], right=True)
         rows = zip(found.lines.items(), values, strict=True)
         for (name, (_, low, high)), value in rows:
-            parts.append(f"{_padded(name, width)}  {value}  ({low} to {high})")
+            ends = f"  ({low} to {high})" if high else ""
+            parts.append(f"{_padded(name, width)}  {value}{ends}")
         parts.append("")
-    parts.append(f"In brackets: {100.0 * found.level:g}% intervals.")
-    return "\n".join([*parts, *found.notes])
+    if sure:
+        parts += [f"In brackets: {100.0 * found.level:g}% intervals.", *found.notes]
+    return "\n".join(parts).rstrip()
 
 
-def bar_lines(bars: Sequence[Bar], full_scale: float | None = None) -> list[str]:
-    """Return one line per bar: its label, the bar, its share and its interval.
+def bar_lines(
+    bars: Sequence[Bar], full_scale: float | None = None, *, intervals: bool = True
+) -> list[str]:
+    """Return one line per bar: its label, the bar, its share and perhaps its interval.
 
     Examples
     --------
@@ -51,7 +56,8 @@ def bar_lines(bars: Sequence[Bar], full_scale: float | None = None) -> list[str]
     values, lows, highs = (_aligned([row[i] for row in texts], right=True) for i in range(3))
     rows = zip(labels, bars, values, lows, highs, strict=True)
     return [
-        f"{label}  {_bar(bar.share / largest)}  {value}  ({low} to {high})"
+        f"{label}  {_bar(bar.share / largest)}  {value}"
+        + (f"  ({low} to {high})" if intervals else "")
         for label, bar, value, low, high in rows
     ]
 

@@ -1,4 +1,4 @@
-"""The engine "duckdb": a vectorized function inside the engine, so the result is lazy too."""
+"""The engine "duckdb": a vectorized function inside the engine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
 
 from noutput.errors import InvalidArgumentError
 from noutput.frames.drawing import draw_pilot, draw_reports
@@ -20,8 +18,6 @@ from noutput.frames.recipe import METADATA_KEY
 from noutput.frames.values import Place
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from noutput.frames.recipe import Recipe
 
 __all__ = ["hold", "privatize", "read_batches", "split", "unpivot", "write"]
@@ -105,18 +101,19 @@ def hold(
 ) -> duckdb.DuckDBPyRelation:
     """Run a relation once, and return its rows as a temporary table of the connection."""
     name = f"noutput_{secrets.token_hex(12)}"
-    query = f"CREATE TEMP TABLE {name} AS SELECT * FROM noutput_held"  # noqa: S608
-    relation.query("noutput_held", query)
-    return (connection or duckdb.default_connection()).table(name)
+    rows = f"{name}_rows"  # a table or view of the same name would be read in place of the relation
+    relation.query(rows, f"CREATE TEMP TABLE {name} AS SELECT * FROM {rows}")  # noqa: S608
+    with _own_connection(name, connection):
+        return (connection or duckdb.default_connection()).table(name)
 
 
 @contextmanager
-def _own_connection(function: str, connection: duckdb.DuckDBPyConnection | None) -> Iterator[None]:
-    """Say what is wrong where a relation does not know a function of the connection."""
+def _own_connection(name: str, connection: duckdb.DuckDBPyConnection | None) -> Iterator[None]:
+    """Say what is wrong where relation and connection do not share a function or a table."""
     try:
         yield
     except duckdb.CatalogException as error:
-        if function not in str(error):
+        if name not in str(error):
             raise
         rule = "be the connection that the relation belongs to"
         raise InvalidArgumentError("connection", rule, connection) from None
@@ -186,7 +183,7 @@ def _register(
     reports = connection.struct_type(dict.fromkeys(fields, "INTEGER"))
     how: dict[str, Any] = {"type": "arrow", "null_handling": "special", "side_effects": True}
     # a function of this name that exists is the same one: its name is a digest of what it does
-    with suppress(duckdb.NotImplementedException):
+    with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
         draw = _function(recipe, seed, fields)
         connection.create_function(name, draw, [connection.struct_type(values)], reports, **how)
     return name
@@ -202,12 +199,7 @@ def _function(
         if seed is None:
             reports = draw_reports(recipe, arrays, Place(None))
         else:
-            numbers = batch.field("row").to_numpy()
-            runs = [
-                draw_reports(recipe, [array[run] for array in arrays], place, seed)
-                for run, place in _runs(numbers)
-            ]
-            reports = [pa.concat_arrays(pieces) for pieces in zip(*runs, strict=True)]
+            reports = draw_reports(recipe, arrays, _place(batch.field("row")), seed)
         return pa.StructArray.from_arrays(reports, fields)
 
     return draw
@@ -219,16 +211,11 @@ def _coins(
     @carry_errors()
     def draw(values: pa.Array | pa.ChunkedArray, rows: pa.Array | pa.ChunkedArray) -> pa.Array:
         array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        numbers = rows.to_numpy() if isinstance(rows, pa.ChunkedArray) else np.asarray(rows)
-        return pa.concat_arrays(
-            draw_pilot(recipe, array[run], place, share, seed) for run, place in _runs(numbers)
-        )
+        return draw_pilot(recipe, array, _place(rows), share, seed)
 
     return draw
 
 
-def _runs(numbers: NDArray[np.int64]) -> Iterator[tuple[slice, Place]]:
-    """Yield the runs of rows that follow each other: a later filter may leave gaps."""
-    ends = [*(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), numbers.size]
-    for start, end in pairwise([0, *ends]):
-        yield slice(start, end), Place(int(numbers[start]) if end else 0)
+def _place(rows: pa.Array | pa.ChunkedArray) -> Place:
+    """Return where a batch starts: DuckDB numbers the rows just before it draws, without gaps."""
+    return Place(rows[0].as_py() if len(rows) else 0)

@@ -1,4 +1,4 @@
-"""Lazy Polars frames: a streamed node of the plan, run in batches when the plan is collected."""
+"""Lazy Polars frames: a streamed node of the plan, run in batches."""
 
 from __future__ import annotations
 

@@ -72,6 +72,10 @@ def hold(frame: spark_sql.DataFrame) -> spark_sql.DataFrame:
     A local checkpoint is what the executors keep. Where one of them is lost, whatever needs its
     rows fails with an error of Spark.
     """
+    if str(frame.sparkSession.conf.get("spark.speculation", "false")).lower() == "true":
+        # two copies of a task may both store what they drew, and readers would see either
+        rule = "be false: two copies of a task draw twice (privatize_files writes one of them)"
+        raise InvalidArgumentError("spark.speculation", rule, "true")
     return frame.localCheckpoint(eager=True)
 
 

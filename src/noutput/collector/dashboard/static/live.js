@@ -14,8 +14,9 @@ notice.setAttribute("role", "status");
 let seen = new Date();
 
 function replace(fresh) {
-  if (document.querySelector("[data-reload]") && !fresh.querySelector("[data-reload]")) {
-    location.reload(); // the page has more parts now
+  const kind = (page) => page.querySelector("[data-reload]")?.id;
+  if (kind(document) !== kind(fresh)) {
+    location.reload(); // the page has other parts now
     return;
   }
   for (const part of document.querySelectorAll("[data-live]")) {

@@ -143,7 +143,9 @@ const span = ({ start, end }) =>
 
 /** When this browser answers, in words; and whether it may do so now, or has done so in this round. */
 async function whenAsked(campaign) {
-  const policy = { epsilon: 2 * campaign.epsilonPerPeriod }; // any: nothing is drawn from a table here
+  // Any epsilon: nothing is drawn from a table here. The page is the collector's own, and so is what
+  // it fetches: it may make its campaigns anew.
+  const policy = { epsilon: 2 * campaign.epsilonPerPeriod, newRoots: true };
   const next = await new Client(campaign, { policy }).nextRound();
   const now = Date.now();
   const length = (Date.parse(campaign.closes) - Date.parse(campaign.opens)) / campaign.rounds;
@@ -206,8 +208,8 @@ if (form) {
       // The limit is the visitor's, whatever the campaign asks for.
       const epsilon = Number(limit.value);
       if (campaign.epsilon > epsilon) throw new Error(tooMuch(campaign.epsilon, epsilon));
-      const policy = { epsilon, total: PERIOD * epsilon };
-      client = new Client(campaign, { policy, storage });
+      const policy = { epsilon, total: PERIOD * epsilon, newRoots: true };
+      client = new Client(campaign, { policy, storage, locks: navigator.locks });
       isNew = false;
       show(campaign, await client.reports(values), values, !isNew);
     } catch (error) {

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -16,17 +15,16 @@ import java.util.regex.Pattern;
  * campaign.getEpsilon();                     // the privacy loss of what one person sends
  * }</pre>
  *
- * <p>Documents of versions 1 and 2 are read. What this version does not know, such as another kind
- * of question, is refused with a {@link DocumentException} that says so. An adaptive campaign is a
+ * <p>What this version does not know, such as another kind of question, is refused with a
+ * {@link DocumentException} that says so. An adaptive campaign is a
  * chain of waves, each with tables and bounds of its own; this is the newest one, and all of the
  * chain is verified.
  */
 public final class Campaign {
     static final Pattern NAME = Pattern.compile("[a-z][a-z0-9_]{0,63}");
     static final int MAX_QUESTIONS = 64;
-    private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,63}");
+    static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,63}");
 
-    private final int version;
     private final String id;
     private final String title;
     private final String text;
@@ -44,22 +42,20 @@ public final class Campaign {
     private final Segments segments;
     private final Schedule schedule; // or null
 
-    /** What the reader of a version has found. */
+    /** What the reader of a document has found. */
     static final class Found {
-        int version;
         String text;
         boolean asksAll;
         List<Question> questions;
         List<Question> asked;
         List<Table> tables;
         List<String> chain;
-        Admission admission = Admission.OPEN;
-        Segments segments = Segments.NONE;
+        Admission admission;
+        Segments segments;
         Schedule schedule;
     }
 
     Campaign(Part part, Found found) {
-        version = found.version;
         id = part.match("id", ID, "be a letter a-z or a digit and at most 63 of a-z, 0-9 and -");
         title = part.text("title", 1, 200);
         text = found.text;
@@ -97,7 +93,7 @@ public final class Campaign {
      * @throws PrivacyException if a table is not as private as it claims
      */
     public static Campaign read(byte[] document) {
-        return read(Json.readObject(document));
+        return Document.read(Json.readObject(document));
     }
 
     /** Fetches a campaign from its address, and certifies it; see {@link Delivery}. */
@@ -105,27 +101,14 @@ public final class Campaign {
         return new Delivery().fetchCampaign(url);
     }
 
+    /** Fetches the campaign with a known root, and refuses any other; see {@link Delivery}. */
+    public static Campaign fetch(String url, String root) {
+        return new Delivery().fetchCampaign(url, root);
+    }
+
     /** Reads a campaign from JSON; see {@link #read(byte[])}. */
     public static Campaign read(String document) {
-        return read(Json.readObject(document));
-    }
-
-    private static Campaign read(Map<String, Object> document) {
-        Part part = Part.of("", document);
-        part.oneOf("format", "noutput-campaign");
-        Object version = part.get("version");
-        if (Long.valueOf(1).equals(version)) {
-            return Version1.read(part);
-        }
-        if (Long.valueOf(2).equals(version)) {
-            return Version2.read(part, document);
-        }
-        throw part.wrong("version", "be 1 or 2" + Part.NEWER);
-    }
-
-    /** Of the document: 1 or 2. */
-    public int getVersion() {
-        return version;
+        return Document.read(Json.readObject(document));
     }
 
     /** Its name in addresses. */

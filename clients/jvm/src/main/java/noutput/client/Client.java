@@ -5,12 +5,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Logger;
 
 /**
  * A person's side of a campaign: verifies, draws, remembers, sends.
  *
  * <pre>{@code
- * Campaign campaign = Campaign.fetch(url);
+ * Campaign campaign = Campaign.fetch(url, root); // the fingerprint that the app comes with
  * Client client = new Client(campaign, new Ledger(file), new Policy(1.0, 4.0, 30.0));
  * Receipt receipt = client.submit(url, 42);
  * }</pre>
@@ -31,6 +33,7 @@ import java.util.Map;
  */
 public final class Client {
     private static final int ID_BYTES = 16;
+    private static final AtomicBoolean WARNED = new AtomicBoolean();
     private static final String ROUND_OVER = "urn:noutput:problem:round-over";
 
     private volatile Campaign campaign;
@@ -55,6 +58,8 @@ public final class Client {
      * @param policy what the person allows
      * @throws PrivacyException if what the campaign asks for may lose more privacy than the policy
      *     allows for one campaign, as decided in whole numbers; what it claims does not matter
+     * @throws DocumentException if the ledger knows the campaign's id by another root, and the policy
+     *     does not allow that
      */
     public Client(Campaign campaign, Ledger ledger, Policy policy) {
         this(campaign, ledger, policy, new SecureRandom(), System::currentTimeMillis);
@@ -67,6 +72,7 @@ public final class Client {
         this.random = random;
         this.clock = clock;
         policy.checkCampaign(campaign);
+        ledger.checkRoot(campaign.getId(), campaign.getRoot(), policy);
     }
 
     /** The campaign as it is answered: its newest wave that this client could verify. */
@@ -101,17 +107,21 @@ public final class Client {
         return campaign.getSegments().told(labels, policy.getSegments());
     }
 
-    /** Whether an answer is wanted now, and none was given. */
+    /** Whether an answer is wanted now, none was given, and the policy's total allows one. */
     public boolean isDue() {
         Campaign asked = campaign;
-        if (!asked.isOpenAt(clock.now())) {
+        long now = clock.now();
+        if (!asked.isOpenAt(now)) {
             return false;
         }
+        boolean isWanted;
         if (asked.getSchedule() == null) {
-            return ledger.find(asked.getRoot()).isEmpty();
+            isWanted = ledger.find(asked.getRoot()).isEmpty();
+        } else {
+            Round next = nextRound();
+            isWanted = next != null && next.getStart() <= now;
         }
-        Round next = nextRound();
-        return next != null && next.getStart() <= clock.now();
+        return isWanted && policy.allows(ledger.spentSince(policy.since(now)), policy.cost(asked));
     }
 
     /**
@@ -170,46 +180,28 @@ public final class Client {
 
     /** The person's report, where the campaign asks one question; see {@link #reports}. */
     public Report report(Object values) {
-        return report(values, "");
+        return report(values, new SubmitOptions());
     }
 
-    /** The person's report with labels, where the campaign asks one question. */
-    public Report report(Object values, Map<String, String> labels) {
-        checkOne();
-        return reports(values, "", labels).get(0);
-    }
-
-    private void checkOne() {
+    /** The person's report, where the campaign asks one question; see {@link #reports}. */
+    public Report report(Object values, SubmitOptions options) {
         if (campaign.getAsksAll()) {
             throw new ValueException(
                     "the campaign must ask one question: reports() returns what it asks for");
         }
+        return reports(values, options).get(0);
     }
 
-    /** The person's report, where the campaign asks one question; see {@link #reports}. */
-    public Report report(Object values, String token) {
-        checkOne();
-        return reports(values, token).get(0);
-    }
-
-    /** The person's reports on a campaign that is open to everybody. */
+    /** The person's reports without labels, on a campaign that is open to everybody. */
     public List<Report> reports(Object values) {
-        return reports(values, "");
-    }
-
-    /** The person's reports without labels; see the other method. */
-    public List<Report> reports(Object values, String token) {
-        return reports(values, token, Collections.<String, String>emptyMap());
+        return reports(values, new SubmitOptions());
     }
 
     /**
      * The person's reports: new ones, or those that were made before.
      *
      * @param values the answer, or a map of the questions' names to answers
-     * @param token the person's token, where the campaign asks for one: from the operator, or what
-     *     {@link Enrollment#enroll} returns; else an empty text
-     * @param labels public labels that the app knows, where the campaign has segments; those that the
-     *     policy does not allow are left out
+     * @param options the person's token and labels, where the campaign has them
      * @return one report, on a question drawn at random; or one per question, in their order, where
      *     the campaign asks all of them
      * @throws PolicyException if new reports would exceed the policy's total
@@ -217,10 +209,11 @@ public final class Client {
      *     the campaign is not open, or its reports need a token and this is none
      * @throws NotDueException if the campaign has a schedule, and the device answers in other rounds
      */
-    public List<Report> reports(Object values, String token, Map<String, String> labels) {
+    public List<Report> reports(Object values, SubmitOptions options) {
         Campaign asked = campaign; // one for all steps, whatever is followed meanwhile
         double[] inputs = inputs(asked, values);
-        Map<String, String> told = asked.getSegments().told(labels, policy.getSegments());
+        Map<String, String> told = asked.getSegments().told(options.labels, policy.getSegments());
+        warn(leftOut(options.labels, told));
         if (asked.getSchedule() == null) {
             List<Report> stored = ledger.find(asked.getRoot());
             if (!stored.isEmpty()) {
@@ -232,25 +225,15 @@ public final class Client {
             throw new ValueException("the campaign is open from " + asked.getOpens()
                     + " until before " + asked.getCloses());
         }
-        byte[] secret = admitted(asked, token);
+        byte[] secret = admitted(asked, options.token);
         int round = presentRound(asked, now);
-        return ledger.remember(key(asked, round), policy.cost(asked), policy, now,
-                () -> draw(asked, inputs, secret, token, told, round));
+        return ledger.remember(asked.getId(), key(asked, round), policy.cost(asked), policy, now,
+                () -> draw(asked, inputs, secret, options.token, told, round));
     }
 
     /** Reports, sends, and notes what was acknowledged; safe to repeat. */
     public Receipt submit(String url, Object values) {
-        return submit(url, values, "");
-    }
-
-    /** Reports with labels, sends, and notes what was acknowledged; safe to repeat. */
-    public Receipt submit(String url, Object values, Map<String, String> labels) {
-        return send(url, reports(values, "", labels), new Delivery());
-    }
-
-    /** Reports with a token, sends, and notes what was acknowledged; safe to repeat. */
-    public Receipt submit(String url, Object values, String token) {
-        return submit(url, values, token, new Delivery());
+        return submit(url, values, new SubmitOptions());
     }
 
     /**
@@ -259,8 +242,29 @@ public final class Client {
      * @throws DeliveryException if a report was not acknowledged; it stays in the ledger, and
      *     calling this again sends the same. When the round is over, {@link #resend} does
      */
-    public Receipt submit(String url, Object values, String token, Delivery delivery) {
-        return send(url, reports(values, token), delivery);
+    public Receipt submit(String url, Object values, SubmitOptions options) {
+        List<Report> reports = reports(values, options);
+        int accepted = 0;
+        for (Report report : reports) {
+            accepted += send(url, report, options.delivery);
+        }
+        return new Receipt(accepted, reports.size() - accepted,
+                leftOut(options.labels, reports.get(0).getLabels()));
+    }
+
+    /** The names of the labels that are not told. */
+    private static List<String> leftOut(Map<String, String> labels, Map<String, String> told) {
+        List<String> names = new ArrayList<>(labels.keySet());
+        names.removeAll(told.keySet());
+        return Collections.unmodifiableList(names);
+    }
+
+    /** Says once per process which labels do not leave, so that no app loses them unnoticed. */
+    private static void warn(List<String> names) {
+        if (!names.isEmpty() && WARNED.compareAndSet(false, true)) {
+            Logger.getLogger("noutput.client").warning(
+                    "labels are left out, because the policy does not name them: " + names);
+        }
     }
 
     /** Sends again, with the default delivery; see the other method. */
@@ -287,7 +291,7 @@ public final class Client {
                 continue;
             }
             try {
-                send(url, Collections.singletonList(report), delivery);
+                send(url, report, delivery);
                 sent++;
             } catch (DeliveryException error) {
                 if (!ROUND_OVER.equals(error.getProblem())) {
@@ -298,13 +302,11 @@ public final class Client {
         return sent;
     }
 
-    private Receipt send(String url, List<Report> reports, Delivery delivery) {
-        int accepted = 0;
-        for (Report report : reports) {
-            accepted += delivery.send(url, report).getAccepted();
-            ledger.markSent(report);
-        }
-        return new Receipt(accepted, reports.size() - accepted);
+    /** Sends a report and notes it; returns 1 where it was counted now, 0 where it had been before. */
+    private int send(String url, Report report, Delivery delivery) {
+        int accepted = delivery.send(url, report).getAccepted();
+        ledger.markSent(report);
+        return accepted;
     }
 
     /** What the tables take, for every question; messages name questions, never values. */
@@ -359,8 +361,8 @@ public final class Client {
             String name = campaign.getQuestions().get(place).getName();
             String id = secret.length == 0 ? newDigits(ID_BYTES)
                     : Tokens.reportId(campaign, secret, place);
-            found.add(new Report(campaign.getVersion(), campaign.getFingerprint(), name, output, id,
-                    token, labels, round));
+            found.add(new Report(
+                    campaign.getFingerprint(), name, output, id, token, labels, round));
         }
         return found;
     }

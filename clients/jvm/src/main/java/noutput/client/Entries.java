@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -13,7 +14,9 @@ import java.util.regex.Pattern;
  */
 final class Entries {
     private static final String HEAD = "noutput-ledger ";
-    private static final int VERSION = 2; // 1 is written and read where nothing has labels or rounds
+    private static final int VERSION = 1;
+    private static final Pattern OTHER =
+            Pattern.compile(HEAD + "(?!" + VERSION + " )([0-9]{1,9}) ");
     private static final Pattern KEY = Pattern.compile("[0-9a-f]{64}(:[0-9]{1,4})?");
     private static final Pattern OWN = Pattern.compile("[0-9a-f]{64}");
     private static final int PRINT_LETTERS = 64;
@@ -21,12 +24,14 @@ final class Entries {
 
     /** The reports on one campaign, and what they cost. */
     static final class Answer {
+        final String id; // of the campaign
         final double epsilon;
         final long answered; // milliseconds since 1970
         final List<Report> reports;
         final boolean[] sent;
 
-        Answer(double epsilon, long answered, List<Report> reports, boolean[] sent) {
+        Answer(String id, double epsilon, long answered, List<Report> reports, boolean[] sent) {
+            this.id = id;
             this.epsilon = epsilon;
             this.answered = answered;
             this.reports = reports;
@@ -68,28 +73,26 @@ final class Entries {
         }
         int start = (HEAD + VERSION + " ").length() + PRINT_LETTERS + 1;
         String head = new String(stored, 0, Math.min(start, stored.length), Octets.UTF_8);
-        int version = head.startsWith(HEAD + 1 + " ") ? 1 : VERSION;
-        if (head.startsWith(HEAD) && !head.startsWith(HEAD + version + " ")) {
-            throw new LedgerException("the ledger is damaged, or needs a newer version of noutput");
+        Matcher other = OTHER.matcher(head);
+        if (other.lookingAt()) {
+            throw new LedgerException(
+                    "the ledger must have version " + VERSION + "; found " + other.group(1));
         }
         byte[] rest = Octets.slice(stored, Math.min(start, stored.length), stored.length);
-        if (!head.equals(head(version, rest))) {
+        if (!head.equals(head(rest))) {
             throw new LedgerException("the ledger is damaged, or no ledger of noutput");
         }
         try {
             Part part = Part.of("", Json.readObject(rest));
-            String[] first = {"answers", "enrollments"};
-            part.checkKeys(version == 1 ? first : new String[] {first[0], first[1], "panels"});
+            part.checkKeys(new String[] {"answers", "enrollments", "panels"});
             for (Object each : part.list("answers", 0, Integer.MAX_VALUE)) {
                 found.readAnswer(Part.of("answer", each));
             }
             for (Object each : part.list("enrollments", 0, Integer.MAX_VALUE)) {
                 found.readEnrolled(Part.of("enrollment", each));
             }
-            if (version > 1) {
-                for (Object each : part.list("panels", 0, Integer.MAX_VALUE)) {
-                    found.readPanel(Part.of("panel", each));
-                }
+            for (Object each : part.list("panels", 0, Integer.MAX_VALUE)) {
+                found.readPanel(Part.of("panel", each));
             }
         } catch (DocumentException error) {
             throw new LedgerException("the ledger has entries that it cannot have");
@@ -97,14 +100,13 @@ final class Entries {
         return found;
     }
 
-    private static String head(int version, byte[] rest) {
-        return HEAD + version + " " + Octets.hex(Octets.digest("SHA-256", rest)) + "\n";
+    private static String head(byte[] rest) {
+        return HEAD + VERSION + " " + Octets.hex(Octets.digest("SHA-256", rest)) + "\n";
     }
 
     private void readAnswer(Part part) {
-        part.checkKeys(new String[] {"campaign", "version", "epsilon", "answered", "reports"});
+        part.checkKeys(new String[] {"campaign", "id", "epsilon", "answered", "reports"});
         String campaign = part.match("campaign", KEY, "be a fingerprint, and perhaps a round");
-        int version = (int) part.whole("version", 1, 2);
         List<Report> reports = new ArrayList<>();
         List<?> entries = part.list("reports", 1, Campaign.MAX_QUESTIONS);
         boolean[] sent = new boolean[entries.size()];
@@ -114,7 +116,6 @@ final class Entries {
                     "labels", "round");
             sent[reports.size()] = entry.truth("sent");
             reports.add(new Report(
-                    version,
                     entry.match("campaign", Report.PRINT, "be a fingerprint"),
                     entry.match("question", Campaign.NAME, "be a name"),
                     (int) entry.whole("output", 0, 255),
@@ -124,7 +125,8 @@ final class Entries {
                     entry.has("round") ? (int) entry.whole("round", 0, Schedule.MAX_ROUNDS - 1) : -1));
         }
         long answered = part.whole("answered", Long.MIN_VALUE, Long.MAX_VALUE);
-        answers.put(campaign, new Answer(part.positive("epsilon"), answered, reports, sent));
+        String id = part.match("id", Campaign.ID, "be a campaign's id");
+        answers.put(campaign, new Answer(id, part.positive("epsilon"), answered, reports, sent));
     }
 
     private static Map<String, String> readLabels(Part entry) {
@@ -171,23 +173,10 @@ final class Entries {
             last.add("{\"campaign\":\"" + each.getKey() + "\",\"secret\":\""
                     + each.getValue().secret + "\",\"joined\":" + each.getValue().joined + "}");
         }
-        int version = isFirst() ? 1 : VERSION;
-        String text = "{\"answers\":[" + join(rows) + "],\"enrollments\":[" + join(more) + "]"
-                + (version == 1 ? "" : ",\"panels\":[" + join(last) + "]") + "}\n";
+        String text = "{\"answers\":[" + join(rows) + "],\"enrollments\":[" + join(more)
+                + "],\"panels\":[" + join(last) + "]}\n";
         byte[] rest = text.getBytes(Octets.UTF_8);
-        return new Octets().add(head(version, rest)).add(rest).toBytes();
-    }
-
-    /** Whether clients that know neither labels nor rounds can read it. */
-    private boolean isFirst() {
-        for (Answer answer : answers.values()) {
-            for (Report report : answer.reports) {
-                if (!report.stratum().isEmpty()) {
-                    return false;
-                }
-            }
-        }
-        return panels.isEmpty();
+        return new Octets().add(head(rest)).add(rest).toBytes();
     }
 
     private static String write(String campaign, Answer answer) {
@@ -199,8 +188,8 @@ final class Entries {
                     + report.getId() + "\",\"token\":\"" + report.getToken() + "\",\"sent\":"
                     + answer.sent[i] + report.stratum() + "}");
         }
-        return "\n{\"campaign\":\"" + campaign + "\",\"version\":" + answer.reports.get(0).getVersion()
-                + ",\"epsilon\":" + answer.epsilon + ",\"answered\":" + answer.answered
+        return "\n{\"campaign\":\"" + campaign + "\",\"id\":\"" + answer.id + "\",\"epsilon\":"
+                + answer.epsilon + ",\"answered\":" + answer.answered
                 + ",\"reports\":[" + join(rows) + "]}";
     }
 

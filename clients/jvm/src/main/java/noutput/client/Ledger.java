@@ -44,7 +44,8 @@ public final class Ledger {
     }
 
     /** The stored reports on a campaign, or new ones, stored before they are returned. */
-    List<Report> remember(String campaign, double cost, Policy policy, long now, Maker maker) {
+    List<Report> remember(
+            String id, String campaign, double cost, Policy policy, long now, Maker maker) {
         List<Report> found = new ArrayList<>();
         update(entries -> {
             Entries.Answer stored = entries.answers.get(campaign);
@@ -52,15 +53,45 @@ public final class Ledger {
                 found.addAll(stored.reports);
                 return false;
             }
-            policy.checkTotal(costs(entries, now - 1000.0 * policy.seconds()), cost);
+            checkRoot(entries, id, campaign, policy);
+            policy.checkTotal(spent(entries, policy.since(now)), cost);
             List<Report> made = maker.make();
             entries.answers.put(
-                    campaign, new Entries.Answer(cost, now, made, new boolean[made.size()]));
+                    campaign, new Entries.Answer(id, cost, now, made, new boolean[made.size()]));
             entries.enrollments.remove(campaign);
             found.addAll(made);
             return true;
         });
         return Collections.unmodifiableList(found);
+    }
+
+    /** Refuses a campaign whose id is known by another root, unless the policy allows that. */
+    void checkRoot(String id, String root, Policy policy) {
+        checkRoot(read(), id, root, policy);
+    }
+
+    // Whoever hands out several documents under one id could tell devices apart by the fingerprint
+    // that their reports name, and would get an answer of a device to each.
+    private static void checkRoot(Entries entries, String id, String key, Policy policy) {
+        String root = root(key);
+        String other = null;
+        for (Map.Entry<String, Entries.Answer> each : entries.answers.entrySet()) {
+            if (each.getValue().id.equals(id)) {
+                if (root(each.getKey()).equals(root)) {
+                    return;
+                }
+                other = root(each.getKey());
+            }
+        }
+        if (other != null && !policy.getNewRoots()) {
+            throw Part.wrong("root of the campaign " + id, "be " + other + ", by which the ledger"
+                    + " knows it: if the campaign was made anew, and this is not a document for some"
+                    + " devices only, allow it with Policy.withNewRoots()", root);
+        }
+    }
+
+    private static String root(String key) {
+        return key.split(":")[0];
     }
 
     /**
@@ -74,8 +105,8 @@ public final class Ledger {
     }
 
     /** The sum of the costs of campaigns answered after an instant, in milliseconds since 1970. */
-    public double spentSince(long milliseconds) {
-        return Policy.sum(costs(read(), milliseconds));
+    public double spentSince(double milliseconds) {
+        return spent(read(), milliseconds);
     }
 
     /** The reports that no collector has acknowledged yet, oldest first. */
@@ -152,14 +183,14 @@ public final class Ledger {
         });
     }
 
-    private static List<Double> costs(Entries entries, double since) {
+    private static double spent(Entries entries, double since) {
         List<Double> found = new ArrayList<>();
         for (Entries.Answer answer : entries.answers.values()) {
             if (answer.answered > since) {
                 found.add(answer.epsilon);
             }
         }
-        return found;
+        return Policy.sum(found);
     }
 
     /** One step; it says whether the entries have changed. */

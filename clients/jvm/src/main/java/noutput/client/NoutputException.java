@@ -8,6 +8,7 @@ package noutput.client;
  * ├── DocumentException   a document is no campaign, or needs a newer version
  * ├── PrivacyException    a table is less private than it claims, or than the policy allows
  * ├── PolicyException     new reports would exceed what the person allows in a period
+ * ├── NotDueException     the device answers in other rounds of the campaign
  * ├── ValueException      a value is no answer, a token is missing, the campaign is not open
  * ├── LedgerException     the ledger is damaged, or cannot be read or written
  * └── DeliveryException   the server did not answer, refused or redirected

@@ -12,6 +12,17 @@ final class Part {
     static final String NEWER = ": the document needs a newer version of noutput";
     static final double LARGEST = 1e100; // of numbers whose squares, and sums of them, are finite
     private static final int MOST_SHOWN = 60;
+    private static final long VERSION = 1; // of documents and tables
+    /**
+     * Control, invisible and direction-changing characters, and halves of surrogate pairs, as
+     * docs/wire.md lists them; joiners are for scripts that spell with them.
+     */
+    private static final Pattern HIDDEN = Pattern.compile(
+            "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f"
+            + "\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\x{d800}-\\x{dfff}"
+            + "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\x{13430}-\\x{1343f}"
+            + "\\x{1bca0}-\\x{1bca3}\\x{1d173}-\\x{1d17a}\\x{e0000}-\\x{e0fff}]"
+            + "|(?:^|[^\\u0600-\\u0dff])[\\u200c\\u200d]");
 
     private final String path;
     private final Map<?, ?> content;
@@ -48,6 +59,14 @@ final class Part {
         return content.containsKey(key);
     }
 
+    /** Refuses another format, and another version of it. */
+    void checkFormat(String name) {
+        oneOf("format", name);
+        if (!Long.valueOf(VERSION).equals(get("version"))) {
+            throw wrong("version", "be " + VERSION + NEWER);
+        }
+    }
+
     /** Refuses unknown keys, and missing ones; an optional key is absent, or has a value. */
     void checkKeys(String[] needed, String... optional) {
         Set<String> known = new HashSet<>(Arrays.asList(needed));
@@ -65,31 +84,20 @@ final class Part {
         }
     }
 
-    /** A text of `low` to `high` bytes of UTF-8 without control characters. */
+    /** A text of `low` to `high` bytes of UTF-8, every character of which can be seen. */
     String text(String key, int low, int high) {
         return checkText(name(key), get(key), low, high);
     }
 
     static String checkText(String name, Object value, int low, int high) {
-        int size = value instanceof String ? size((String) value) : -1;
+        boolean isSeen = value instanceof String && !HIDDEN.matcher((String) value).find();
+        int size = isSeen ? ((String) value).getBytes(Octets.UTF_8).length : -1;
         if (size < low || size > high) {
-            String rule = "be text of " + low + " to " + high + " bytes without control characters";
+            String rule = "be text of " + low + " to " + high + " bytes without control characters,"
+                    + " invisible ones, and those that change direction";
             throw wrong(name, rule, value);
         }
         return (String) value;
-    }
-
-    /** The number of bytes of UTF-8, or -1 with control characters or halves of surrogate pairs. */
-    private static int size(String text) {
-        for (int i = 0; i < text.length(); ) {
-            int letter = text.codePointAt(i);
-            boolean isHalf = letter >= 0xD800 && letter <= 0xDFFF;
-            if (letter < 0x20 || letter >= 0x7F && letter < 0xA0 || isHalf) {
-                return -1;
-            }
-            i += Character.charCount(letter);
-        }
-        return text.getBytes(Octets.UTF_8).length;
     }
 
     String match(String key, Pattern pattern, String rule) {

@@ -25,6 +25,7 @@ public final class Policy {
     private final double total;
     private final double days;
     private final Set<String> segments;
+    private final boolean newRoots;
 
     /** A loss of 1 per campaign, and of 4 in any 30 days. */
     public Policy() {
@@ -39,10 +40,12 @@ public final class Policy {
      * @param days the length of the period
      */
     public Policy(double epsilon, double total, double days) {
-        this(epsilon, total, days, Collections.<String>emptySet());
+        this(epsilon, total, days, Collections.<String>emptySet(), false);
     }
 
-    private Policy(double epsilon, double total, double days, Set<String> segments) {
+    private Policy(
+            double epsilon, double total, double days, Set<String> segments, boolean newRoots) {
+        this.newRoots = newRoots;
         this.segments = Collections.unmodifiableSet(segments);
         this.epsilon = positive("epsilon", epsilon);
         this.total = positive("total", total);
@@ -54,7 +57,21 @@ public final class Policy {
      * protected; without this, none leaves.
      */
     public Policy withSegments(String... names) {
-        return new Policy(epsilon, total, days, new HashSet<>(Arrays.asList(names)));
+        return new Policy(epsilon, total, days, new HashSet<>(Arrays.asList(names)), newRoots);
+    }
+
+    /**
+     * This policy, where a campaign may be answered whose id the ledger knows by another root. That is
+     * right where the operator has made the campaign anew; but whoever hands out several documents
+     * under one id gets several answers of a person, and can tell that they belong together.
+     */
+    public Policy withNewRoots() {
+        return new Policy(epsilon, total, days, segments, true);
+    }
+
+    /** Whether a campaign may be answered whose id the ledger knows by another root. */
+    public boolean getNewRoots() {
+        return newRoots;
     }
 
     /** The names of the segments whose labels may leave the device. */
@@ -85,8 +102,9 @@ public final class Policy {
         return days;
     }
 
-    double seconds() {
-        return days * DAY;
+    /** Since when losses count towards the total, in milliseconds since 1970. */
+    double since(long now) {
+        return now - 1000.0 * days * DAY;
     }
 
     /** Refuses a campaign that may lose more than is allowed, whatever it claims. */
@@ -136,10 +154,14 @@ public final class Policy {
         return Math.min(campaign.getEpsilon(), epsilon / campaign.getAnswers());
     }
 
+    /** Whether the period's total has room for one more answer. */
+    boolean allows(double before, double cost) {
+        return before + cost <= total * ROUNDING;
+    }
+
     /** Refuses to answer where it would exceed the period's total. */
-    void checkTotal(List<Double> spent, double cost) {
-        double before = sum(spent);
-        if (before + cost > total * ROUNDING) {
+    void checkTotal(double before, double cost) {
+        if (!allows(before, cost)) {
             throw new PolicyException("the policy allows a total epsilon of "
                     + Decimal.shortest(total) + " in " + Decimal.shortest(days) + " days; "
                     + Decimal.shortest(before) + " of it is spent, and this campaign costs "

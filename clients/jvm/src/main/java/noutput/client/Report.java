@@ -13,7 +13,8 @@ public final class Report {
     static final Pattern PRINT = Pattern.compile("[0-9a-f]{64}");
     static final Pattern ID = Pattern.compile("[0-9a-f]{32}");
 
-    private final int version;
+    private static final int VERSION = 1;
+
     private final String campaign;
     private final String question;
     private final int output;
@@ -22,14 +23,13 @@ public final class Report {
     private final Map<String, String> labels;
     private final int round; // or -1
 
-    Report(int version, String campaign, String question, int output, String id, String token) {
-        this(version, campaign, question, output, id, token,
+    Report(String campaign, String question, int output, String id, String token) {
+        this(campaign, question, output, id, token,
                 Collections.<String, String>emptyMap(), -1);
     }
 
-    Report(int version, String campaign, String question, int output, String id, String token,
+    Report(String campaign, String question, int output, String id, String token,
             Map<String, String> labels, int round) {
-        this.version = version;
         this.campaign = campaign;
         this.question = question;
         this.output = output;
@@ -37,11 +37,6 @@ public final class Report {
         this.token = token;
         this.labels = labels;
         this.round = round;
-    }
-
-    /** Of the campaign's document, and so of the form in which the report travels. */
-    public int getVersion() {
-        return version;
     }
 
     /** The fingerprint of the campaign that was answered. */
@@ -92,8 +87,7 @@ public final class Report {
 
     /** The report as it travels: application/vnd.noutput.report+json. */
     public String toJson() {
-        String noun = version == 1 ? "attribute" : "question";
-        return "{\"version\":" + version + ",\"campaign\":\"" + campaign + "\",\"" + noun + "\":\""
+        return "{\"version\":" + VERSION + ",\"campaign\":\"" + campaign + "\",\"question\":\""
                 + question + "\",\"output\":" + output + ",\"id\":\"" + id + "\""
                 + (token.isEmpty() ? "" : ",\"token\":\"" + token + "\"") + stratum() + "}";
     }

@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * A table of whole numbers that is certified before it can be drawn from.
  *
- * <p>Every row has the probabilities of all outputs in units of 2^-32. A table of version 1 is for
- * numbers, and draws from the rows next to a number of [-1, 1]; one of version 2 has one row per
- * answer. Nothing of a table can be changed.
+ * <p>Every row has the probabilities of all outputs in units of 2^-32. A table with knots is for
+ * numbers, and draws from the rows next to a number of [-1, 1]; any other has one row per answer.
+ * Nothing of a table can be changed.
  */
 final class Table {
     private static final String[] KEYS =
@@ -32,17 +32,12 @@ final class Table {
     /** Reads a table of a document, and certifies it. */
     static Table read(String path, Object value) {
         Part part = Part.of(path, value);
-        Object version = part.get("version");
-        boolean isNumeric = Long.valueOf(1).equals(version);
-        if (!isNumeric && !Long.valueOf(2).equals(version)) {
-            throw part.wrong("version", "be 1 or 2" + Part.NEWER);
-        }
-        return new Table(part, isNumeric);
+        return new Table(part, part.has("knots"));
     }
 
     private Table(Part part, boolean isNumeric) {
+        part.checkFormat("noutput-table");
         part.checkKeys(isNumeric ? NUMBER_KEYS : KEYS);
-        part.oneOf("format", "noutput-table");
         part.whole("scale", Exact.SCALE, Exact.SCALE);
         epsilon = part.positive("epsilon");
         double[] outputs = isNumeric ? part.increasing("outputs", 2, MAX_OUTPUTS) : null;
@@ -129,7 +124,7 @@ final class Table {
     }
 
     private String print(boolean isNumeric, double[] outputs, long[][] weights) {
-        Octets form = new Octets().add(isNumeric ? "noutput-table 1\n" : "noutput-table 2\n");
+        Octets form = new Octets().add("noutput-table 1\n");
         form.addDouble(epsilon).addWord(largest.length).addWord(weights.length);
         if (isNumeric) {
             for (double[] each : new double[][] {outputs, knots}) {

@@ -34,7 +34,7 @@ final class Waves {
         asked = questions;
     }
 
-    /** Reads the waves of a document of version 2, whose other parts are known. */
+    /** Reads the waves of a document, whose other parts are known. */
     static Waves read(
             Part part, Map<String, Object> document, List<Question> questions, List<Table> tables) {
         Waves found = new Waves(part, questions, tables);
@@ -199,7 +199,7 @@ final class Waves {
             }
             signed.put("waves", waves.subList(0, index + 1));
             signed.put("tables", prints.subList(0, counts.get(index)));
-            Octets form = new Octets().add("noutput-campaign 2\n").add(Canonical.of(signed));
+            Octets form = new Octets().add("noutput-campaign 1\n").add(Canonical.of(signed));
             found.add(Octets.hex(form.sha256()));
         }
         return found;

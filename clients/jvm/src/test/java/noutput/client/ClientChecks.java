@@ -30,12 +30,13 @@ final class ClientChecks {
         add("values are checked by name", ClientChecks::values);
         add("no message has a value in it", ClientChecks::silence);
         add("closed campaigns get no new report", ClientChecks::closed);
+        add("a ledger answers one root per id, unless another is allowed", ClientChecks::roots);
         add("tokens are needed where the campaign says so", ClientChecks::tokens);
         add("numbers at both ends are drawn from the outer rows", ClientChecks::ends);
     }
 
     static Campaign campaign(int place) throws Exception {
-        return Campaign.read((String) entries(read("campaigns2").get("good")).get(place).get("text"));
+        return Campaign.read((String) entries(read("campaigns").get("good")).get(place).get("text"));
     }
 
     static Map<String, Object> survey() {
@@ -178,12 +179,35 @@ final class ClientChecks {
         equal(after.report("no"), report, "the same report");
     }
 
+    private static void roots() throws Exception {
+        List<Map<String, Object>> documents = entries(read("roots").get("campaigns"));
+        for (Object story : (List<?>) read("roots").get("stories")) {
+            Storage storage = new MemoryStorage();
+            for (Map<String, Object> step : entries(story)) {
+                Map<String, Object> each = documents.get(((Long) step.get("campaign")).intValue());
+                Campaign campaign = Campaign.read((String) each.get("text"));
+                Policy policy = (Boolean) step.get("new_roots") ? GENEROUS.withNewRoots() : GENEROUS;
+                Ledger ledger = new Ledger(storage);
+                if ((Boolean) step.get("answered")) {
+                    equal(client(campaign, ledger, policy).reports(each.get("values")).size(), 1, "one");
+                } else {
+                    Exception error = refused(DocumentException.class, "another root",
+                            () -> client(campaign, ledger, policy));
+                    isTrue(error.getMessage().startsWith("root of the campaign adaptive"), "which");
+                    refused(DocumentException.class, "when it is stored", () -> ledger.remember(
+                            campaign.getId(), campaign.getRoot(), 1, policy, NOW, ArrayList::new));
+                }
+            }
+        }
+    }
+
     private static void tokens() throws Exception {
         for (Map<String, Object> each : entries(read("tokens").get("cases"))) {
             Campaign campaign = Campaign.read((String) each.get("campaign"));
             Client client = client(campaign, memory(), GENEROUS);
             refused(ValueException.class, "no token", () -> client.reports(each.get("values")));
-            List<Report> reports = client.reports(each.get("values"), (String) each.get("token"));
+            List<Report> reports = client.reports(each.get("values"),
+                    new SubmitOptions().withToken((String) each.get("token")));
             List<?> ids = (List<?>) each.get("ids");
             for (int place = 0; place < reports.size(); place++) {
                 equal(reports.get(place).getId(), ids.get(place), "the id");
@@ -193,7 +217,8 @@ final class ClientChecks {
             equal(client.reports(each.get("values")), reports, "the stored ones need no token");
         }
         Client open = client(campaign(2), memory(), GENEROUS);
-        refused(ValueException.class, "a token too many", () -> open.report("yes", "x"));
+        refused(ValueException.class, "a token too many", () -> 
+                open.report("yes", new SubmitOptions().withToken("x")));
     }
 
     private static void ends() {

@@ -17,7 +17,7 @@ import java.util.List;
 final class DeliveryChecks {
     private static final String URL = "https://collect.example/campaigns/late";
     static final String COUNTED = "{\"accepted\":1,\"repeated\":0}";
-    private static final Report REPORT = new Report(2, new String(new char[64]).replace('\0', '0'),
+    private static final Report REPORT = new Report(new String(new char[64]).replace('\0', '0'),
             "late", 1, new String(new char[32]).replace('\0', 'f'), "");
 
     private DeliveryChecks() {}
@@ -173,10 +173,12 @@ final class DeliveryChecks {
         Client client = ClientChecks.client(ClientChecks.campaign(1), ledger, ClientChecks.GENEROUS);
         Fake broken = new Fake(answer(200, COUNTED), answer(200, COUNTED), answer(404, ""));
         refused(DeliveryException.class, "the third", () ->
-                client.submit(URL, ClientChecks.survey(), "", broken.delivery()));
+                client.submit(URL, ClientChecks.survey(),
+                        new SubmitOptions().withDelivery(broken.delivery())));
         equal(ledger.getPending().size(), 4, "pending");
         Fake good = new Fake(answer(200, "{\"accepted\":0,\"repeated\":1}"), answer(200, COUNTED));
-        Receipt receipt = client.submit(URL, ClientChecks.survey(), "", good.delivery());
+        Receipt receipt = client.submit(URL, ClientChecks.survey(),
+                        new SubmitOptions().withDelivery(good.delivery()));
         equal(receipt, "Receipt(accepted=5, repeated=1)", "the receipt");
         equal(ledger.getPending(), "[]", "pending");
     }

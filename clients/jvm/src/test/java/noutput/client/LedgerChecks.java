@@ -48,8 +48,9 @@ final class LedgerChecks {
     }
 
     private static Report remember(Ledger ledger, int number, long now, double cost) {
-        return ledger.remember(print(number), cost, POLICY, now, () -> Collections.singletonList(
-                new Report(2, print(number), "late", 1, Octets.hex(Octets.digest("SHA-256",
+        String root = print(number);
+        return ledger.remember(root, root, cost, POLICY, now, () -> Collections.singletonList(
+                new Report(root, "late", 1, Octets.hex(Octets.digest("SHA-256",
                         ("" + System.nanoTime()).getBytes())).substring(0, 32), ""))).get(0);
     }
 
@@ -90,8 +91,8 @@ final class LedgerChecks {
         Policy policy = new Policy(0.1, 0.3, 30);
         for (int i = 0; i < 4; i++) {
             String campaign = print(i);
-            Checks.Check answer = () -> ledger.remember(campaign, 0.1, policy, NOW, () ->
-                    Collections.singletonList(new Report(2, campaign, "late", 0, campaign.substring(32), "")));
+            Checks.Check answer = () -> ledger.remember(campaign, campaign, 0.1, policy, NOW, () ->
+                    Collections.singletonList(new Report(campaign, "late", 0, campaign.substring(32), "")));
             if (i < 3) {
                 refusedNot(answer);
             } else {
@@ -111,12 +112,12 @@ final class LedgerChecks {
     private static void failing() {
         Ledger ledger = new Ledger(file("failing"));
         refused(IllegalStateException.class, "the maker", () ->
-                ledger.remember(print(1), 1, POLICY, NOW, () -> {
+                ledger.remember(print(1), print(1), 1, POLICY, NOW, () -> {
                     throw new IllegalStateException();
                 }));
         equal(ledger.spentSince(0), 0.0, "what is spent");
         refused(PolicyException.class, "too much", () ->
-                ledger.remember(print(1), 3, POLICY, NOW, () -> {
+                ledger.remember(print(1), print(1), 3, POLICY, NOW, () -> {
                     throw new AssertionError("drawn");
                 }));
     }
@@ -140,7 +141,6 @@ final class LedgerChecks {
         bad.add("nonsense".getBytes());
         bad.add(new byte[0]);
         bad.add(new byte[5000]);
-        bad.add(new String(good).replace("ledger 1", "ledger 3").getBytes());
         bad.add(new String(good).replace("\"output\":1", "\"output\":0").getBytes());
         bad.add(new Octets().add(good).add(good).toBytes());
         for (int i = 0; i < good.length; i += 7) {
@@ -154,6 +154,12 @@ final class LedgerChecks {
             String message = refused(LedgerException.class, "damage", () -> new Ledger(file)).getMessage();
             isTrue(message.startsWith("the ledger is damaged"), message);
             isTrue(Arrays.equals(Files.readAllBytes(file.toPath()), each), "left alone");
+        }
+        for (int version : new int[] {0, 2, 10}) {
+            Files.write(file.toPath(), new String(good).replace("ledger 1", "ledger " + version).getBytes());
+            String message = refused(LedgerException.class, "another version", () ->
+                    new Ledger(file)).getMessage();
+            equal(message, "the ledger must have version 1; found " + version, "the message");
         }
         Files.delete(file.toPath());
         Files.createDirectory(file.toPath());

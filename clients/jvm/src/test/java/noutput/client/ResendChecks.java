@@ -53,7 +53,8 @@ final class ResendChecks {
         }
 
         Receipt submit() {
-            return device.client.submit(URL, ClientChecks.survey(), "", delivery);
+            return device.client.submit(
+                    URL, ClientChecks.survey(), new SubmitOptions().withDelivery(delivery));
         }
 
         int resend() {

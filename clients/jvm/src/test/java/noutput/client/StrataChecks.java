@@ -35,8 +35,9 @@ final class StrataChecks {
         add("a device that is not due says when it is", StrataChecks::due);
         add("several answers per period share its epsilon", StrataChecks::several);
         add("only labels that the policy allows leave", StrataChecks::labels);
+        add("labels that are left out are named, once in the log", StrataChecks::leftOut);
+        add("no answer is due that the budget refuses", StrataChecks::budget);
         add("labels are checked before they are dropped", StrataChecks::closedList);
-        add("a ledger without labels and rounds has the form of before", StrataChecks::form);
         add("a ledger with a damaged secret is refused", StrataChecks::damaged);
     }
 
@@ -119,7 +120,7 @@ final class StrataChecks {
                 labels.put((String) one.getKey(), (String) one.getValue());
             }
             int round = second.get("round") == null ? -1 : number(second, "round");
-            Report report = new Report(2, (String) second.get("campaign"),
+            Report report = new Report((String) second.get("campaign"),
                     (String) second.get("question"), number(second, "output"),
                     (String) second.get("id"), (String) second.get("token"), labels, round);
             String body = (String) entries(each.get("bodies")).get(0).get("body");
@@ -227,18 +228,49 @@ final class StrataChecks {
             Storage storage = new MemoryStorage();
             Device device = new Device(campaign(1), policies.get(i), storage);
             equal(device.client.shownLabels(all), wanted.get(i), "shown");
-            Report report = device.client.report(ClientChecks.survey(), all);
+            Report report = device.client.report(ClientChecks.survey(),
+                    new SubmitOptions().withLabels(all));
             equal(report.getLabels(), wanted.get(i), "told");
             equal(report.toJson().contains("labels"), i > 0, "on the wire");
             equal(new Ledger(storage).getPending(), Collections.singletonList(report), "stored");
         }
     }
 
+    private static void leftOut() throws Exception {
+        Map<String, String> all = told("version", "4.1", "platform", "web");
+        DeliveryChecks.Fake network = new DeliveryChecks.Fake(
+                DeliveryChecks.answer(200, DeliveryChecks.COUNTED));
+        SubmitOptions options = new SubmitOptions().withLabels(all).withDelivery(network.delivery());
+        Storage storage = new MemoryStorage();
+        Device device = new Device(campaign(1), POLICY, storage);
+        Receipt receipt = device.client.submit("http://a.example/b", ClientChecks.survey(), options);
+        equal(receipt.getLeftOut(), Arrays.asList("version"), "left out");
+        Policy both = POLICY.withSegments("platform", "version");
+        Device wider = new Device(campaign(1), both, storage);
+        receipt = wider.client.submit("http://a.example/b", ClientChecks.survey(), options);
+        equal(receipt.getLeftOut(), Arrays.asList("version"), "as it was made");
+        Device fresh = new Device(campaign(1), both, new MemoryStorage());
+        receipt = fresh.client.submit("http://a.example/b", ClientChecks.survey(), options);
+        equal(receipt.getLeftOut(), Collections.emptyList(), "nothing is left out");
+    }
+
+    private static void budget() throws Exception {
+        Storage storage = new MemoryStorage();
+        Policy tight = new Policy(2, 2.5, 30);
+        Device once = new Device(campaign(1), tight, storage);
+        Device rounds = new Device(campaign(0), tight, storage);
+        rounds.now = rounds.client.nextRound().getStart();
+        isTrue(once.client.isDue() && rounds.client.isDue(), "due");
+        once.client.report(ClientChecks.survey());
+        isTrue(!rounds.client.isDue(), "the budget is spent");
+        refused(PolicyException.class, "too much", () -> rounds.client.report(ClientChecks.survey()));
+    }
+
     private static void closedList() throws Exception {
         Device device = new Device(campaign(1), new Policy(2, 4, 30), new MemoryStorage());
         for (Map<String, String> bad : Arrays.asList(told("platform", "beos"), told("a", "b"))) {
             refused(ValueException.class, "no label", () ->
-                    device.client.report(ClientChecks.survey(), bad));
+                    device.client.report(ClientChecks.survey(), new SubmitOptions().withLabels(bad)));
         }
         equal(device.ledger.spentSince(0), 0.0, "nothing is spent");
     }
@@ -252,20 +284,6 @@ final class StrataChecks {
         return found[0];
     }
 
-    private static void form() throws Exception {
-        for (int place = 0; place < 2; place++) {
-            Storage storage = new MemoryStorage();
-            Device device = new Device(campaign(place), POLICY, storage);
-            if (place == 0) {
-                device.client.nextRound();
-            } else {
-                device.client.report(ClientChecks.survey());
-            }
-            String head = new String(stored(storage), 0, 17, Octets.UTF_8);
-            equal(head, "noutput-ledger " + (place == 0 ? "2 " : "1 "), "the version");
-        }
-    }
-
     private static void damaged() throws Exception {
         Storage storage = new MemoryStorage();
         new Device(campaign(0), POLICY, storage).client.nextRound();
@@ -275,7 +293,7 @@ final class StrataChecks {
         for (String joined : new String[] {"-1", "5000", "\"0\"", "null"}) {
             String rest = text.substring(start).replace("\"joined\":0", "\"joined\":" + joined);
             byte[] bytes = rest.getBytes(Octets.UTF_8);
-            String head = "noutput-ledger 2 " + Octets.hex(Octets.digest("SHA-256", bytes)) + "\n";
+            String head = "noutput-ledger 1 " + Octets.hex(Octets.digest("SHA-256", bytes)) + "\n";
             Storage bad = new MemoryStorage();
             bad.update(nothing -> new Octets().add(head).add(bytes).toBytes());
             refused(LedgerException.class, joined, () -> new Ledger(bad));

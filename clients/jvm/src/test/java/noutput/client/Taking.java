@@ -43,7 +43,8 @@ final class Taking {
                 Checks.equal(Enrollment.enroll(campaign, ledger, "", delivery), token, "the token");
             }
             Client client = new Client(campaign, ledger, new Policy(epsilon, epsilon, 30));
-            Receipt receipt = client.submit(url, task.get("values"), token, delivery);
+            Receipt receipt = client.submit(url, task.get("values"),
+                    new SubmitOptions().withToken(token).withDelivery(delivery));
             accepted += receipt.getAccepted();
             repeated += receipt.getRepeated();
             Checks.equal(ledger.getPending(), "[]", "what is pending");

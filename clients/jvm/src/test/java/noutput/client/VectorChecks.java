@@ -10,6 +10,7 @@ import static noutput.client.Checks.refused;
 
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,10 +29,11 @@ final class VectorChecks {
         add("canonical forms are the same", VectorChecks::canonical);
         add("lying tables are refused, by whatever amount they lie", VectorChecks::lying);
         add("tables that are none are refused", VectorChecks::malformed);
-        add("campaigns of version 1 are read", VectorChecks::first);
-        add("campaigns of version 2 are read", VectorChecks::second);
+        add("campaigns are read", VectorChecks::campaigns);
         add("changed campaigns are refused", VectorChecks::changed);
         add("unusual documents are read or refused as by every client", VectorChecks::documents);
+        add("texts with characters that cannot be seen are refused as by every client",
+                VectorChecks::texts);
         add("reports travel in the same bytes", VectorChecks::wire);
         add("numbers have the shortest labels", VectorChecks::labels);
     }
@@ -71,7 +73,7 @@ final class VectorChecks {
 
     private static void balanced() throws Exception {
         Map<String, Object> found = read("balanced");
-        Campaign campaign = Campaign.read(json(found.get("campaign")));
+        Campaign campaign = Campaign.read((String) found.get("campaign"));
         equal(campaign.getTable(0).countOutputs(), 128, "outputs");
         draw(campaign.getTables(), "x", found.get("draws"));
     }
@@ -141,13 +143,14 @@ final class VectorChecks {
     }
 
     private static Map<String, Object> frame() throws Exception {
-        return Json.readObject((String) entries(read("campaigns").get("good")).get(0).get("text"));
+        List<Map<String, Object>> good = entries(read("campaigns").get("good"));
+        return Json.readObject((String) good.get(good.size() - 2).get("text")); // with one table
     }
 
     /** Reads a table the way a client meets it: inside a campaign. */
     private static void readTable(Object table) throws Exception {
         Map<String, Object> document = frame();
-        document.put("table", table);
+        document.put("tables", Collections.singletonList(table));
         Campaign.read(json(document));
     }
 
@@ -160,7 +163,7 @@ final class VectorChecks {
             isTrue(message.startsWith("output " + each.get("output") + " "), message);
             Table.read("table", each.get("good"));
         }
-        pairs = entries(read("campaigns2").get("lying"));
+        pairs = entries(read("campaigns").get("lying"));
         equal(pairs.size(), 20, "pairs");
         for (Map<String, Object> each : pairs) {
             Campaign.read(json(each.get("good")));
@@ -175,17 +178,8 @@ final class VectorChecks {
         }
     }
 
-    private static void first() throws Exception {
-        for (Map<String, Object> each : entries(read("campaigns").get("good"))) {
-            Campaign campaign = Campaign.read((String) each.get("text"));
-            equal(campaign.getFingerprint(), each.get("fingerprint"), "the fingerprint");
-            equal(campaign.getEpsilon(), campaign.getTable(0).epsilon, "epsilon");
-            equal(campaign.getVersion(), 1, "the version");
-        }
-    }
-
-    private static void second() throws Exception {
-        List<Map<String, Object>> good = entries(read("campaigns2").get("good"));
+    private static void campaigns() throws Exception {
+        List<Map<String, Object>> good = entries(read("campaigns").get("good"));
         isTrue(good.size() > 6, "enough campaigns");
         for (Map<String, Object> each : good) {
             Campaign campaign = Campaign.read(((String) each.get("text")).getBytes(Octets.UTF_8));
@@ -195,15 +189,14 @@ final class VectorChecks {
     }
 
     private static void changed() throws Exception {
-        List<Map<String, Object>> all = new ArrayList<>(entries(read("campaigns").get("bad")));
-        all.addAll(entries(read("campaigns2").get("bad")));
+        List<Map<String, Object>> all = entries(read("campaigns").get("bad"));
         isTrue(all.size() > 130, "enough documents");
         for (Map<String, Object> each : all) {
             refused(DocumentException.class, (String) each.get("why"), () ->
                     Campaign.read(json(each.get("campaign"))));
         }
         Map<String, Object> newer = Json.readObject(
-                (String) entries(read("campaigns2").get("good")).get(0).get("text"));
+                (String) entries(read("campaigns").get("good")).get(0).get("text"));
         Map<String, Object> wave = entries(newer.get("waves")).get(0);
         wave.put("next", Json.readObject("{\"rule\":\"range 2\",\"reports\":1,\"expected\":1,"
                 + "\"until\":null}"));
@@ -213,8 +206,10 @@ final class VectorChecks {
             entries(newer.get("waves")).add(wave);
         }
         refusedAsNewer(newer);
-        newer.put("version", 3L);
-        refusedAsNewer(newer);
+        for (Object version : new Object[] {0L, 2L, 10L, 1.0, "1", true, null}) {
+            newer.put("version", version);
+            refusedAsNewer(newer);
+        }
     }
 
     private static void refusedAsNewer(Object document) {
@@ -239,18 +234,37 @@ final class VectorChecks {
         }
     }
 
-    private static void wire() throws Exception {
-        checkBodies(read("wire"), "attribute");
-        checkBodies(read("balanced"), "attribute");
-        for (Map<String, Object> each : entries(read("wire2").get("cases"))) {
-            checkBodies(each, "question");
+    private static void texts() throws Exception {
+        Map<String, Object> vectors = read("texts");
+        List<Map<String, Object>> titles = entries(vectors.get("titles"));
+        isTrue(titles.size() > 80, "enough titles");
+        for (Map<String, Object> each : titles) {
+            Map<String, Object> document = new LinkedHashMap<>(entries(
+                    Collections.singletonList(vectors.get("base"))).get(0));
+            document.put("title", each.get("title"));
+            document.put("fingerprint", each.get("fingerprint"));
+            String text = Checks.json(document);
+            String title = Checks.json(each.get("title"));
+            if ((Boolean) each.get("accepted")) {
+                equal(Campaign.read(text).getTitle(), each.get("title"), title);
+            } else {
+                Exception error = refused(DocumentException.class, title, () -> Campaign.read(text));
+                isTrue(error.getMessage().startsWith("title must be text"), error.getMessage());
+            }
         }
     }
 
-    private static void checkBodies(Map<String, Object> found, String noun) {
+    private static void wire() throws Exception {
+        checkBodies(read("balanced"));
+        for (Map<String, Object> each : entries(read("wire").get("cases"))) {
+            checkBodies(each);
+        }
+    }
+
+    private static void checkBodies(Map<String, Object> found) {
         Map<String, Object> first = entries(found.get("reports")).get(0);
-        Report report = new Report(noun.equals("attribute") ? 1 : 2, (String) first.get("campaign"),
-                (String) first.get(noun), ((Long) first.get("output")).intValue(),
+        Report report = new Report((String) first.get("campaign"),
+                (String) first.get("question"), ((Long) first.get("output")).intValue(),
                 (String) first.get("id"), first.containsKey("token") ? (String) first.get("token") : "");
         Object body = entries(found.get("bodies")).get(0).get("body");
         equal(Octets.hex(report.toJson().getBytes(Octets.UTF_8)), body, "the body");

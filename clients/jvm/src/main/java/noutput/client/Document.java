@@ -6,20 +6,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Campaign document, version 2: questions of all kinds, each with its table. */
-final class Version2 {
+/** Campaign document: questions of all kinds, each with its table. */
+final class Document {
     private static final String[] KEYS = {
         "format", "version", "id", "title", "text", "public", "opens", "closes", "ask", "questions",
         "waves", "tables", "segments", "schedule", "admission", "fingerprint"
     };
     private static final String[] COMMON = {"label", "text", "epsilon"};
 
-    private Version2() {}
+    private Document() {}
 
-    static Campaign read(Part part, Map<String, Object> document) {
+    static Campaign read(Map<String, Object> document) {
+        Part part = Part.of("", document);
+        part.checkFormat("noutput-campaign");
         part.checkKeys(KEYS);
         Campaign.Found found = new Campaign.Found();
-        found.version = 2;
         found.text = part.text("text", 1, 1000);
         found.asksAll = part.oneOf("ask", "one", "all").equals("all");
         found.admission = Admission.read(part.get("admission"));

@@ -1,4 +1,4 @@
-"""The vectors of version 2: questions of all kinds, their documents and their reports."""
+"""Vectors of questions of all kinds: their documents and their reports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from noutput.questions import Answers
 from tests.campaign.examples import (
     admitting_campaigns,
     answer_table,
-    newer_campaigns,
+    example_campaigns,
     survey_campaign,
+    survey_campaigns,
 )
 from tests.campaign.signing import signed
 from tests.vectors.refused import changed_documents, refused_bodies
@@ -74,7 +75,7 @@ def answers() -> list[Document]:
 
 def good_documents() -> list[Document]:
     result = []
-    for campaign in (*newer_campaigns(), *admitting_campaigns()):
+    for campaign in (*survey_campaigns(), *admitting_campaigns(), *example_campaigns()):
         found = json.loads(campaign.to_json())
         assert signed(found) == found
         del found["fingerprint"]
@@ -136,13 +137,14 @@ def wire_vectors(campaign: Campaign) -> Document:
     return {"campaign": campaign.to_json(), "reports": entries, "bodies": bodies}
 
 
-def main(write: Callable[[str, Document], None]) -> None:
+def main(write: Callable[[str, Document], None], units: list[Document]) -> None:
     rng = random.Random(20_261_116)  # noqa: S311 (vectors are public)
     good = good_documents()
     write("canonical.json", {"cases": canonical_forms()})
     write("answers.json", {**draws(rng), "answers": answers()})
-    bad = changed_documents(json.loads(good[0]["text"]))
-    write("campaigns2.json", {"good": good, "lying": lying_tables(rng), "bad": bad})
-    campaigns = newer_campaigns()
-    refused = refused_bodies(campaigns[0])
-    write("wire2.json", {"cases": [wire_vectors(each) for each in campaigns], "refused": refused})
+    survey, *others = survey_campaigns()
+    bad = changed_documents(json.loads(survey.to_json()))
+    lying = lying_tables(rng)
+    write("campaigns.json", {"good": good, "lying": lying, "bad": bad, "units": units})
+    cases = [wire_vectors(each) for each in (survey, *others, *example_campaigns())]
+    write("wire.json", {"cases": cases, "refused": refused_bodies(survey)})

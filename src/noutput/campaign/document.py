@@ -1,4 +1,4 @@
-"""Campaign document, version 2: questions of all kinds, each with its table, in waves."""
+"""Campaign document: questions of all kinds, each with its table, in waves, as JSON."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from noutput.campaign.segments import Segments
 from noutput.campaign.text import NEWER, format_instant, parse_instant
 from noutput.campaign.waves import MAX_WAVES, NextWave
 from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
-from noutput.mechanisms import document
 from noutput.mechanisms.answer_table import AnswerTable
 from noutput.mechanisms.certified import CertifiedTable
+from noutput.mechanisms.document import entries, parse
 from noutput.questions import Question, question_from_document
 
 if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
 
-__all__ = ["check_predecessor", "fingerprint", "read", "write"]
+__all__ = ["FORMAT", "VERSION", "check_predecessor", "fingerprint", "read", "write"]
 
+FORMAT = "noutput-campaign"
+VERSION = 1
 _KEYS = (
     "format", "version", "id", "title", "text", "public", "opens", "closes", "ask", "questions",
     "waves", "tables", "segments", "schedule", "admission", "fingerprint",
 )  # fmt: skip
 _EACH = ("tables", "objectives")  # one entry per question
 _EACH_LATER = (*_EACH, "bounds", "inputs", "reasons")
-_TABLES: dict[int, type[CertifiedTable | AnswerTable]] = {1: CertifiedTable, 2: AnswerTable}
 
 
 def fingerprint(campaign: Campaign) -> str:
@@ -37,13 +38,13 @@ def fingerprint(campaign: Campaign) -> str:
 
     Notes
     -----
-    The canonical form is the ASCII text ``noutput-campaign 2`` and a line feed, then what
+    The canonical form is the ASCII text ``noutput-campaign 1`` and a line feed, then what
     `canonical` makes of the document without its fingerprint, where every table is replaced by
     its own.
     """
     content = _content(campaign)
     content["tables"] = [table.fingerprint for table in content["tables"]]
-    return hashlib.sha256(b"noutput-campaign 2\n" + canonical(content)).hexdigest()
+    return hashlib.sha256(b"noutput-campaign 1\n" + canonical(content)).hexdigest()
 
 
 def write(campaign: Campaign) -> str:
@@ -63,8 +64,22 @@ def write(campaign: Campaign) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def read(found: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Return the arguments of `Campaign` for every wave of a document with `most` questions."""
+def read(text: str | bytes, most: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read a document with `most` questions at most.
+
+    Returns
+    -------
+    found : dict
+        The parsed document.
+    waves : list of dict
+        The arguments of `Campaign` for every wave.
+    """
+    found = parse(text)
+    if found.get("format") != FORMAT:
+        raise DocumentError("format", f"be {FORMAT!r}", found.get("format"))
+    version = found.get("version")
+    if type(version) is not int or version != VERSION:
+        raise DocumentError("version", f"be {VERSION}: otherwise {NEWER}", version)
     _check_keys("", found, _KEYS)
     questions = _read_questions(found["questions"], most)
     waves = _read_waves(found["waves"], len(questions))
@@ -79,14 +94,13 @@ def read(found: dict[str, Any], most: int) -> list[dict[str, Any]]:
         "closes": parse_instant("closes", found["closes"]),
         "public": found["public"],
         "ask": found["ask"],
-        "version": 2,
         "admission": Admission.from_document(found["admission"]),
         "segments": Segments.from_document(found["segments"]),
         "schedule": Schedule.from_document(found["schedule"]),
     }
     if "next" in waves[0]:
         common["next_wave"] = NextWave.from_document(waves[0]["next"])
-    return [
+    return found, [
         {
             **common,
             "tables": tuple(tables[place] for place in wave["tables"]),
@@ -113,8 +127,8 @@ def _content(campaign: Campaign) -> dict[str, Any]:
     places = {table: place for place, table in enumerate(tables)}
     segments, schedule = campaign.segments, campaign.schedule
     return {
-        "format": "noutput-campaign",
-        "version": 2,
+        "format": FORMAT,
+        "version": VERSION,
         "id": campaign.id,
         "title": campaign.title,
         "text": campaign.text,
@@ -197,15 +211,13 @@ def _read_waves(value: object, count: int) -> list[dict[str, Any]]:
 
 def _read_tables(value: object, most: int) -> list[CertifiedTable | AnswerTable]:
     result: list[CertifiedTable | AnswerTable] = []
-    for index, entry in enumerate(document.entries("tables", value, most)):
+    for index, entry in enumerate(entries("tables", value, most)):
         path = f"tables[{index}]"
         if not isinstance(entry, dict):
             raise DocumentError(path, "be a JSON object", type(entry).__name__)
-        version = entry.get("version")
-        if type(version) is not int or version not in _TABLES:
-            raise DocumentError(f"{path}.version", f"be 1 or 2: otherwise {NEWER}", version)
+        kind = CertifiedTable if "knots" in entry else AnswerTable
         try:
-            result.append(_TABLES[version].from_document(entry))
+            result.append(kind.from_document(entry))
         except PrivacyError:
             raise
         except InvalidArgumentError as error:
