@@ -40,8 +40,8 @@ class Answering:
         return self._answers.readline().strip()
 
     def finish(self) -> list[str]:
-        lines = self._answers.read().splitlines()
         self._orders.close()
+        lines = self._answers.read().splitlines()
         self._answers.close()
         assert self.process.wait(60) == 0
         return [line for line in lines if line != "done"]
@@ -53,7 +53,8 @@ class Answering:
         self._orders.close()
         self._answers.close()
         assert self.process.wait(60) == -signal.SIGKILL
-        return [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        whole = [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        return [line for line in whole if line != "done\n"]
 
 
 def write_documents(folder: Path, count: int) -> Path:

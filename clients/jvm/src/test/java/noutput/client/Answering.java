@@ -11,7 +11,8 @@ import java.util.List;
 /**
  * Answers many campaigns with one ledger in several threads, to be killed while it does:
  * java noutput.client.Answering DOCUMENTS LEDGER TOTAL THREADS. The documents are one per line, in
- * base 64. Begins when a line comes in, prints every report as soon as it is remembered.
+ * base 64. Begins when a line comes in, prints every report as soon as it is remembered, and ends when
+ * its input does: it cannot end before it is killed.
  */
 final class Answering {
     private Answering() {}
@@ -37,6 +38,7 @@ final class Answering {
                 say("done");
             }).start();
         }
+        while (System.in.read() >= 0) {}
     }
 
     private static String answer(Campaign campaign, File file, Policy policy) {
