@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,6 +25,9 @@ settings.load_profile("fixed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell ignores this signal for what it starts in the background, and so would all processes
+    # that tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     source = SeededSource()
     source.install()
     config.pluginmanager.register(source, "noutput-seeding")
