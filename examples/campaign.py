@@ -61,7 +61,7 @@ def collector(campaign: Campaign, folder: Path) -> Iterator[str]:
     document = folder / "commute.json"
     document.write_text(campaign.to_json(), encoding="utf-8")
     command = [sys.executable, "-u", "-m", "noutput", "serve", "--port", "0", "--rate", "0",
-               "--client-reports", "0", "--step", "1", "--step-share", "0",  # few people
+               "--client-reports", "0", "--minimum", "1", "--growth", "0",  # few people
                "--database", str(folder / "reports.db"),
                "--campaign", str(document)]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:

@@ -188,6 +188,6 @@ def test_create_says_the_minimum_that_a_collector_has() -> None:
     names = Segments({"platform": ("ios", "web")}, 100)  # type: ignore[arg-type]  # is taken
     campaign = replace(panel(1), segments=names, schedule=None)
     (*_, told) = strata_lines(campaign)
-    assert told[1].endswith("shown from 500 (with noutput serve --step 100: 100) reports on")
+    assert told[1].endswith("shown from 500 (with noutput serve --minimum 100: 100) reports on")
     more = replace(campaign, segments=replace(names, minimum=2_000))
     assert [line for _, line in strata_lines(more)][-1].endswith("from 2,000 reports on")

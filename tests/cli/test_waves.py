@@ -18,9 +18,9 @@ from noutput.cli.verify import command
 from noutput.collector.cells import CellLayout
 from noutput.collector.http.limits import Limits
 from noutput.collector.ingest import adapting
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import simulate_people
-from noutput.collector.steps import Steps
 from noutput.errors import InvalidArgumentError
 from noutput.planner.successors import check_successor, next_campaign
 from tests.campaign.examples import adaptive_campaign, late_campaign, next_wave
@@ -139,8 +139,9 @@ def collecting(folder: Path, first: Campaign, people: int) -> Iterator[Running]:
     file = folder / "first.json"
     file.write_text(first.to_json(), encoding="utf-8")
     database, limits = str(folder / "reports.db"), Limits(client_reports_per_hour=0)
-    steps = Steps(10, 0.0)
-    with running(Options(database, port=0, campaigns=(file,), limits=limits, steps=steps)) as found:
+    policy = ReleasePolicy(10, 0.0)
+    options = Options(database, port=0, campaigns=(file,), limits=limits, policy=policy)
+    with running(options) as found:
         address = f"{found.url}/campaigns/{first.id}"
         everybody = simulate_people(first, people, "lognormal", np.random.default_rng(1))
         send_batch(address, first, everybody.reports(first))

@@ -51,7 +51,7 @@ def launch(database: str, *options: str, port: int = 0, prelude: str = "") -> Ru
     """
     process = subprocess.Popen(
         [sys.executable, "-c", prelude + _SERVE, "--database", database, "--port", str(port),
-         "--rate", "0", "--client-reports", "0", "--step", "1", "--step-share", "0", *options],
+         "--rate", "0", "--client-reports", "0", "--minimum", "1", "--growth", "0", *options],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     assert process.stdout is not None

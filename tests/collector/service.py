@@ -20,7 +20,7 @@ from noutput.collector.archive.archive import Archive
 from noutput.collector.http.auth import first_admin_token
 from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store.interface import Store, UnavailableError
 
 UNLIMITED = Limits(requests_per_second=0, client_reports_per_hour=0)
@@ -89,7 +89,7 @@ def problem(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, name
 
 
-AT_ONCE = Steps(1, 0.0)  # everything is published as soon as it is counted
+AT_ONCE = ReleasePolicy(1, 0.0)  # everything is published as soon as it is counted
 
 
 @contextmanager
@@ -98,12 +98,12 @@ def start_service(
     limits: Limits | None = None,
     archive: Archive | None = None,
     *,
-    steps: Steps = AT_ONCE,
+    policy: ReleasePolicy = AT_ONCE,
 ) -> Iterator[Service]:
     clock = Clock()
     token = first_admin_token(store, clock())
     limits = limits or UNLIMITED
-    app = create_app(store, clock=clock, limits=limits, steps=steps, archive=archive)
+    app = create_app(store, clock=clock, limits=limits, policy=policy, archive=archive)
     app.services.cache.patience = 30.0  # so that no test depends on how fast the machine is
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)

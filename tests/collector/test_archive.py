@@ -145,27 +145,34 @@ def test_bad_exports_are_refused(tmp_path: Path, campaign: Campaign) -> None:
     assert "one id for each" in refused(ids_bin=ids[:-16])
     assert "sorted" in refused(ids_bin=ids[16:] + ids[:16])
     assert "sorted" in refused(ids_bin=ids[:16] * 20)
-    assert "cells from 0 to 14" in refused(counts_json=counts.replace(b'"0"', b'"15"'))
     for version in (b"0", b"2", b"4", b'"1"', b"true"):
         other = counts.replace(b'"version": 1', b'"version": ' + version)
         assert "version must be 1; found" in refused(counts_json=other)
-    for shown, rule in (
-        ({}, "published must have the keys"),
-        ({"counts": [], "releases": []}, "published must be a JSON object"),
-        ({"counts": {"0": 3}, "releases": []}, "published must have no more reports than were"),
-        ({"counts": {"0": 1}, "releases": []}, "releases must add up to the published counts"),
-        ({"counts": {}, "releases": 1}, "releases must be a list"),
-        ({"counts": {"0": 1}, "releases": [{}]}, "releases must have the keys"),
-        (
-            {"counts": {"0": 1}, "releases": [{**RELEASE, "at": "now"}]},
-            "releases must have instants",
-        ),
-        ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": 2}]}, "releases must have steps"),
-        ({"counts": {"0": 1}, "releases": [{**RELEASE, "last": "1"}]}, "releases must have whole"),
-        ({"counts": {"0": 1}, "releases": [{**RELEASE, "number": 1 << 63}]}, "from 0 to 9223372"),
-        ({"counts": {"9" * 5000: 1}, "releases": []}, "published must have cells from 0 to"),
+    for row, rule in (
+        ([0, 0, "minutes", 0, 2, 3, 0], "counts must have no more published than counted"),
+        ([0, 0, "minutes", 5, 2, 0, 0], "counts must have rows of what the campaign asks"),
+        ([0, 0, "way", 0, 2, 0, 0], "counts must have rows of what the campaign asks"),
+        ([0, 1, "minutes", 0, 2, 0, 0], "counts must have rows of what the campaign asks"),
+        ([1, 0, "minutes", 0, 2, 0, 0], "counts must have rows of what the campaign asks"),
+        ([0, 0, "minutes", 1, 2, 0, 0], "counts must have no row twice"),
+        ([0, 0, "minutes", 0, 1 << 63, 0, 0], "be whole numbers from 0 to 9223372"),
+        ([0, 0, "minutes", 0, 2], "counts must have rows of 7 values"),
     ):
-        changed = json.dumps({**json.loads(counts), "published": shown}).encode()
+        content = json.loads(counts)
+        content["counts"]["rows"][0] = row
+        assert rule in refused(counts_json=json.dumps(content).encode())
+    for releases, rule in (
+        ([], "releases must add up to the published counts"),
+        (1, "releases must be a list"),
+        ([{}], "releases must have the keys"),
+        ([{**RELEASE, "at": "now"}], "releases must have instants"),
+        ([{**RELEASE, "last": 2}], "releases must have from 1 report to all"),
+        ([{**RELEASE, "last": "1"}], "releases must have whole"),
+        ([{**RELEASE, "number": 1 << 63}], "from 0 to 9223372"),
+    ):
+        content = json.loads(counts)
+        content["counts"]["rows"][0][-2] = 1
+        changed = json.dumps({**content, "releases": releases}).encode()
         assert rule in refused(counts_json=changed)
     assert "entries" in refused(counts_json=None)
     assert "document" in refused(campaign_json=b"{")
@@ -197,7 +204,7 @@ def test_an_altered_export_is_refused(export: tuple[Path, str], tmp_path: Path, 
     ids = parts["ids.bin"]
     parts[name] = {
         "campaign.json": parts["campaign.json"].replace(b'"Commute"', b'"COMMUTE"'),
-        "counts.json": parts["counts.json"].replace(b'"0": 3, "1": 3', b'"0": 2, "1": 4'),
+        "counts.json": parts["counts.json"].replace(b"0, 3, 0, 0]", b"0, 2, 0, 0]"),
         "ids.bin": ids[:-1] + bytes([ids[-1] ^ 1]),
     }[name]
     with zipfile.ZipFile(file, "w") as archive:

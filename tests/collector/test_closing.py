@@ -10,7 +10,7 @@ import pytest
 
 from noutput.campaign import Campaign, draw_report
 from noutput.campaign.text import format_instant
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store.interface import Store, UnavailableError
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import read
@@ -104,9 +104,9 @@ IOS, ANDROID = {"platform": "ios"}, {"platform": "android"}
 
 
 def labeled(store: Store, minimum: int) -> tuple[Campaign, Any]:
-    """Return a public campaign with labels, and its collector with the usual steps."""
+    """Return a public campaign with labels, and its collector with the usual policy."""
     campaign = labeled_campaign(PLATFORM, minimum, public=True)
-    return campaign, start_service(store, steps=Steps())
+    return campaign, start_service(store, policy=ReleasePolicy())
 
 
 def page(service: Service, path: str) -> str:
@@ -154,12 +154,12 @@ def test_a_closed_campaign_without_reports_says_so(store: Store) -> None:
         assert "No report came in." in page(service, "/")
 
 
-@pytest.mark.parametrize(("minimum", "ios", "android"), [(100, 299, 1), (500, 499, 101)])
+@pytest.mark.parametrize(("ios", "android"), [(499, 1), (499, 101)])
 def test_a_closed_campaign_publishes_the_whole_without_labels(
-    store: Store, minimum: int, ios: int, android: int
+    store: Store, ios: int, android: int
 ) -> None:
     """No label has enough reports, and without labels the whole has, whatever its parts are."""
-    campaign, started = labeled(store, minimum)
+    campaign, started = labeled(store, 500)
     rng = np.random.default_rng(11)
     with started as service:
         service.create(campaign)
@@ -174,20 +174,41 @@ def test_a_closed_campaign_publishes_the_whole_without_labels(
         close(service)
         found = service.call("GET", "/campaigns/commute/estimates").json()
         assert (found["reports"], found["strata"]["shown"]) == (ios + android, 0)
-        assert found["questions"][0]["published"]["smallest_step"] == ios + android
+        assert found["questions"][0]["published"]["smallest"] == ios + android
         part = service.call("GET", "/campaigns/commute/estimates?segment=platform:ios").json()
         assert part["reports"] == 0
 
 
-def test_what_is_left_after_labels_were_shown_stays_hidden(store: Store) -> None:
+@pytest.mark.parametrize(("android", "hidden"), [(498, 499), (499, 0)])
+def test_what_is_left_after_labels_were_shown(store: Store, android: int, hidden: int) -> None:
+    """It is published without labels if it has the minimum; else the page says how many it is."""
     campaign, started = labeled(store, 500)
     rng = np.random.default_rng(12)
     with started as service:
         service.create(campaign)
-        service.batch(campaign, reports(campaign, 500, rng, IOS))
-        service.batch(campaign, reports(campaign, 499, rng, ANDROID))
-        service.batch(campaign, reports(campaign, 1, rng))
+        for labels, count in ((IOS, 500), (ANDROID, android), ({}, 1)):
+            service.batch(campaign, reports(campaign, count, rng, labels))
+        received = 501 + android
         closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
-        assert closing.json() == {"received": 1000, "published": 500, "hidden": 500}
+        wanted = {"received": received, "published": received - hidden, "hidden": hidden}
+        assert closing.json() == wanted
+        assert "never published" not in page(service, "/campaigns/commute")
         close(service)
-        assert service.call("GET", "/campaigns/commute/estimates").json()["reports"] == 500
+        assert service.call("GET", "/campaigns/commute/estimates").json()["reports"] == (
+            received - hidden
+        )
+        told = f"{hidden} more reports came in, and are never published"
+        assert (told in page(service, "/campaigns/commute")) is bool(hidden)
+
+
+def test_a_small_campaign_without_labels_says_what_is_true(store: Store) -> None:
+    campaign = make_campaign(public=True)
+    with start_service(store, policy=ReleasePolicy()) as service:
+        service.create(campaign)
+        service.batch(campaign, reports(campaign, 499, np.random.default_rng(13)))
+        closing = service.call("GET", "/campaigns/commute/closing", headers=service.admin)
+        assert closing.json() == {"received": 499, "published": 0, "hidden": 499}
+        close(service)
+        text = page(service, "/campaigns/commute")
+        assert "499 reports, too few to show" in text
+        assert "fewer than 500 reports are never shown" in text

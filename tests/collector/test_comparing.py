@@ -108,7 +108,7 @@ def test_estimates_of_the_whole_of_margins_and_of_combinations(
         assert found["questions"][0]["mean"]["value"] == mean_of(campaign, wanted)
         assert found["strata"]["combinations"] == 12
         assert found["strata"]["shown"] == 3
-        assert found["strata"]["rest"] == 130
+        assert found["strata"]["without_labels"] == 130
         assert found["strata"]["text"].startswith("3 of 12 combinations of labels are shown.")
     hidden = ask(service, "estimates?segment=platform:web")
     assert hidden["reports"] == 0
@@ -308,11 +308,9 @@ def test_estimates_of_some_rounds(weekly: Service) -> None:
     week = ask(weekly, "estimates?rounds=0-6&segment=platform:ios")
     assert week["reports"] == 3600
     published = week["questions"][0]["published"]
-    assert (published["smallest_step"], published["releases"]) == (600, 6)
+    assert (published["smallest"], published["releases"]) == (600, 6)
     assert ask(weekly, "estimates")["reports"] == 11 * 710
-    text = week["privacy"]["operator"]["text"]
-    assert "about one person per period" in text
-    assert "about one person per period" in week["privacy"]["readers"]["text"]
+    assert "about one person per period, and " in week["privacy"]["operator"]["text"]
     compared = ask(weekly, "segments?rounds=8-9")
     assert {row["group"]: row["reports"] for row in compared["groups"]} == {
         "ios": 1200, "android": 0, "web": 0, "not told": 220,

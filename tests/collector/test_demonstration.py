@@ -25,9 +25,9 @@ from noutput.collector.demonstration import QUESTIONS, commuters, demonstrate
 from noutput.collector.http.limits import Limits
 from noutput.collector.ingest import adapting
 from noutput.collector.panel import PLAYED
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import await_wave, open_rounds, send_reports, simulate_people
-from noutput.collector.steps import Steps
 from noutput.questions import Answers
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
@@ -135,7 +135,7 @@ def test_rounds_that_are_counted_now() -> None:
     assert list(open_rounds(make_campaign(), OPENS)) == []
 
 
-def wave_collector(folder: Path, steps: Steps) -> AbstractContextManager[Running]:
+def wave_collector(folder: Path, policy: ReleasePolicy) -> AbstractContextManager[Running]:
     """A collector of an adaptive campaign whose first wave is too small to find a range."""
     campaign = make_campaign(
         questions=(Number(0, 600, "min", name="minutes"), YesNo(name="late")), public=True,
@@ -146,7 +146,7 @@ def wave_collector(folder: Path, steps: Steps) -> AbstractContextManager[Running
     file.write_text(campaign.to_json(), encoding="utf-8")
     limits = Limits(requests_per_second=0, client_reports_per_hour=0)
     database = str(folder / "reports.db")
-    return running(Options(database, port=0, campaigns=(file,), limits=limits, steps=steps))
+    return running(Options(database, port=0, campaigns=(file,), limits=limits, policy=policy))
 
 
 def counted_waves(collector: Running) -> list[int]:
@@ -162,7 +162,7 @@ def test_simulated_people_wait_for_the_second_wave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adapting, "FEWEST_REPORTS", 1)  # of a number, before the wave begins
-    with wave_collector(tmp_path, Steps(10, 0.0)) as collector:
+    with wave_collector(tmp_path, ReleasePolicy(10, 0.0)) as collector:
         address = f"{collector.url}/campaigns/commute"
         done = CliRunner().invoke(simulate, [address, "--people", "2000", "--batch", "100"])
         first, second = counted_waves(collector)
@@ -178,7 +178,7 @@ def test_simulated_people_wait_for_the_second_wave(
 
 def test_simulated_people_do_not_wait_for_ever(tmp_path: Path) -> None:
     """Steps are so large that nothing is published."""
-    with wave_collector(tmp_path, Steps(10_000, 0.0)) as collector:
+    with wave_collector(tmp_path, ReleasePolicy(10_000, 0.0)) as collector:
         address = f"{collector.url}/campaigns/commute"
         done = CliRunner().invoke(simulate, [address, "--people", "500", "--wait", "0.6"])
         assert counted_waves(collector) == [500]
@@ -193,7 +193,7 @@ def test_more_people_come_while_others_wait(
     """300 reports are wanted, and one question's last ones are short of a step."""
     monkeypatch.setattr(simulation, "_LOOK_SECONDS", 0.05)
     monkeypatch.setattr(simulation, "_LOOKS", 1)
-    with wave_collector(tmp_path, Steps(160, 0.0)) as collector:
+    with wave_collector(tmp_path, ReleasePolicy(160, 0.0)) as collector:
         address = f"{collector.url}/campaigns/commute"
         campaign = fetch_campaign(address)
         everybody = simulate_people(campaign, 2_000, "uniform", rng)

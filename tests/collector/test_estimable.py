@@ -100,7 +100,7 @@ def test_other_questions_and_campaigns_have_a_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(str(tmp_path / "reports.db"))
-    services = Services(store, Clock(), steps=AT_ONCE)
+    services = Services(store, Clock(), policy=AT_ONCE)
     bad, good = campaign_with(EQUAL, "bad"), campaign_with(GOOD, "good")
     keys = [keep(store, each, 80) for each in (bad, good)]
     services.directory.all()

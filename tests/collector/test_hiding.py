@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,8 @@ from noutput.campaign.schedule import Schedule
 from noutput.campaign.segments import Segments
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
-from tests.collector.labeled import labeled_campaign, scheduled_campaign
+from tests.collector.conftest import make_campaign
+from tests.collector.labeled import MINUTES, labeled_campaign, scheduled_campaign
 from tests.collector.seen import MINIMUM, OUTPUTS, TABLE, Sent, Watched, fewest_owners
 
 NAMES = {"platform": ("ios", "android")}
@@ -53,12 +55,20 @@ Arrivals = list[tuple[int, int, int, bool]]
 
 
 def arrive(watched: Watched, arrivals: Arrivals, *, closed: bool, leak: str = "") -> None:
-    """Count reports of some rounds and labels, and look at what is published now and then."""
+    """Count reports of some rounds and labels, and look at what is published now and then.
+
+    They are of as few people as can be: everybody answers as often as the schedule allows.
+    """
     strata, latest = watched.layout.strata, 0
+    schedule = watched.campaign.schedule
+    turns = 1 if schedule is None else schedule.rounds_per_period // schedule.answers
+    counted: Counter[tuple[int, int]] = Counter()
     for number, combination, count, look in arrivals:
         number, combination = number % strata.rounds, combination % strata.combinations
         latest = max(latest, number)
-        people = [(number, combination, len(watched.sent) + n) for n in range(count)]
+        before = counted[number, combination]
+        people = [(number % turns, combination, before + index) for index in range(count)]
+        counted[number, combination] += count
         watched.send(*(Sent(person, number, combination) for person in people))
         if look:
             watched.look(over=latest)
@@ -76,14 +86,22 @@ def spill(watched: Watched, leak: str) -> None:
         watched.see()
 
 
-DAYS = Schedule("day", 2)
+ALWAYS = Schedule("day", 1)  # the same people answer in every round
 CAMPAIGNS = {
-    "labels and rounds": scheduled_campaign(schedule=DAYS, segments=SEGMENTS, tables=(TABLE,)),
+    "labels and rounds": scheduled_campaign(4, schedule=ALWAYS, segments=SEGMENTS, tables=(TABLE,)),
+    "labels and periods": scheduled_campaign(
+        schedule=Schedule("day", 2), segments=SEGMENTS, tables=(TABLE,)
+    ),
+    "labels and several answers": scheduled_campaign(
+        1, schedule=Schedule("day", 4, answers=2), segments=SEGMENTS, tables=(TABLE,)
+    ),
     "labels": labeled_campaign(NAMES, tables=(TABLE,)),
+    "rounds": scheduled_campaign(schedule=Schedule("day", 2), tables=(TABLE,)),
+    "neither": make_campaign(questions=MINUTES, tables=(TABLE,)),
 }
 LEAKS = {
-    "published twice": "UPDATE counts SET rest = 0",
-    "whatever is left": "UPDATE counts SET released = reports - rest WHERE reports > 0",
+    "published twice": "UPDATE counts SET moved = 0",
+    "whatever is left": "UPDATE counts SET released = reports - moved WHERE reports > 0",
 }
 
 

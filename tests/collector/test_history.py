@@ -16,9 +16,8 @@ from noutput.campaign.segments import Segments
 from noutput.campaign.text import format_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.ingest import history
-from noutput.collector.publishing import Publishing
+from noutput.collector.publishing import Publishing, ReleasePolicy
 from noutput.collector.services import Services
-from noutput.collector.steps import Steps
 from noutput.collector.store import open_store, schema
 from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.interface import Published, Store, Submission, UnavailableError
@@ -36,11 +35,11 @@ def add(services: Services, campaign: Campaign, count: int, rng: np.random.Gener
     return row.key
 
 
-def test_steps_grow_with_the_reports(
+def test_releases_grow_with_the_reports(
     store: Store, campaign: Campaign, rng: np.random.Generator
 ) -> None:
     clock = Clock()
-    services = Services(store, clock, steps=Steps(50, 0.1))
+    services = Services(store, clock, policy=ReleasePolicy(50, 0.1))
     services.recorder.look()
     for _ in range(40):
         clock.now += timedelta(minutes=1)
@@ -67,7 +66,7 @@ def test_steps_grow_with_the_reports(
 def test_reports_one_by_one_are_published_together(
     store: Store, campaign: Campaign, rng: np.random.Generator
 ) -> None:
-    services = Services(store, Clock(), steps=Steps(10, 0.0))
+    services = Services(store, Clock(), policy=ReleasePolicy(10, 0.0))
     for sent in range(1, 121):
         key = add(services, campaign, 1, rng)
         services.recorder.look()
@@ -80,10 +79,10 @@ def test_reports_one_by_one_are_published_together(
 def test_what_is_published_stays_where_collectors_restart_and_share(
     database: str, campaign: Campaign, rng: np.random.Generator
 ) -> None:
-    steps = Steps(30, 0.1)
+    policy = ReleasePolicy(30, 0.1)
     first, second = open_store(database), open_store(database)
-    one = Services(first, Clock(), steps=steps)
-    two = Services(second, Clock(), steps=steps)
+    one = Services(first, Clock(), policy=policy)
+    two = Services(second, Clock(), policy=policy)
     key = add(one, campaign, 300, rng)
     one.recorder.look()
     before = first.published(key)
@@ -96,7 +95,7 @@ def test_what_is_published_stays_where_collectors_restart_and_share(
     first.close()
     second.close()
     with closing(open_store(database)) as again:
-        three = Services(again, Clock(), steps=steps)
+        three = Services(again, Clock(), policy=policy)
         assert three.recorder.is_due()  # a killed collector may have left something
         three.recorder.look()
         assert again.published(key) == before
@@ -118,8 +117,8 @@ def test_two_processes_at_the_same_moment(
 ) -> None:
     """Both see that a step is due; the second one finds that it was published meanwhile."""
     first, second = open_store(database), open_store(database)
-    one = Services(first, Clock(), steps=Steps(30, 0.0))
-    two = Services(second, Clock(), steps=Steps(30, 0.0))
+    one = Services(first, Clock(), policy=ReleasePolicy(30, 0.0))
+    two = Services(second, Clock(), policy=ReleasePolicy(30, 0.0))
     key = add(one, campaign, 300, rng)
     kind: Any = type(first)
     write = kind._write
@@ -140,13 +139,13 @@ def test_two_processes_at_the_same_moment(
     second.close()
 
 
-def test_two_processes_publish_what_is_left_of_rounds_once(
+def test_two_processes_publish_what_is_left_of_a_period_once(
     database: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both see that a pool is due: one reads all cells, the other those with something left."""
+    """Both see that it is due: one of them publishes it, without labels and rounds."""
     first, second = open_store(database), open_store(database)
     clock = Clock(OPENS + timedelta(hours=1))
-    one, two = (Services(each, clock, steps=Steps(50, 0.0)) for each in (first, second))
+    one, two = (Services(each, clock, policy=ReleasePolicy(50, 0.0)) for each in (first, second))
     segments = Segments({"platform": ("ios", "web")}, 100)  # type: ignore[arg-type]  # is taken
     campaign = scheduled_campaign(segments=segments)
     values = (campaign.id, campaign.fingerprint, campaign.to_json())
@@ -156,23 +155,16 @@ def test_two_processes_publish_what_is_left_of_rounds_once(
     layout = CellLayout(campaign)
     strata = layout.strata
 
-    def count(number: int, combination: int, reports: int) -> None:
-        cells = np.full(reports, strata.number(number, combination) * 5, "<i4")
-        first.add([Submission(row.key, rng.bytes(16 * reports), cells.tobytes())])
-
     def shown() -> dict[int, int]:
         return layout.totals(first.published(row.key).counts)
 
-    def go_on(number: int) -> None:
-        count(number, 1, 60)
-        clock.now = OPENS + timedelta(days=number + 2, minutes=1)  # the round is over
-
-    pool = strata.number(strata.pool, 1)
-    for number in range(3):
-        go_on(number)
+    for number in range(7):
+        cells = np.full(60, strata.number(number, 1) * 5, "<i4")
+        first.add([Submission(row.key, rng.bytes(16 * 60), cells.tobytes())])
+        clock.now = OPENS + timedelta(days=number + 2)  # the round before is over
         one.recorder.look()
-    assert shown() == {pool: 120}
-    go_on(3)
+    assert shown() == {}
+    clock.now += timedelta(minutes=1)
     kind: Any = type(first)
     write = kind._write
 
@@ -183,17 +175,19 @@ def test_two_processes_publish_what_is_left_of_rounds_once(
 
     monkeypatch.setattr(kind, "_write", slow)
     one.recorder.look()
-    assert shown() == {pool: 240}
+    left = strata.number(strata.rounds, strata.combinations)
+    assert shown() == {left: 420}
     (release,) = first.published(row.key).releases
-    assert (release.number, release.smallest, release.last) == (2, 120, 120)
+    assert (release.number, release.smallest, release.last) == (1, 420, 420)
     with first.snapshot(campaign.id) as found:
         assert found is not None
-        assert found.rest == {strata.number(number, 1) * 5: 60 for number in range(4)}
+        moved = {cell: known.moved for cell, known in found.counts.items() if known.moved}
+        assert moved == {strata.number(number, 1) * 5: 60 for number in range(7)}
     first.close_campaign(campaign.id, format_instant(clock.now))
     for services in (one, two):
         services.directory.find(campaign.id)
         services.recorder.look()
-    assert shown() == {pool: 240}
+    assert shown() == {left: 420}
     first.close()
     second.close()
 
@@ -204,7 +198,7 @@ def test_the_end_of_a_round_is_published_where_another_publishes_meanwhile(
     """The other's clock is behind: it publishes a step of the next round, and not the end."""
     first, second = open_store(database), open_store(database)
     late = Clock(OPENS + timedelta(days=2, minutes=1))
-    one, two = (Services(each, late, steps=Steps(50, 1.0)) for each in (first, second))
+    one, two = (Services(each, late, policy=ReleasePolicy(50, 1.0)) for each in (first, second))
     two.recorder._clock = Clock(OPENS + timedelta(days=1, hours=1))
     campaign = scheduled_campaign()
     values = (campaign.id, campaign.fingerprint, campaign.to_json())
@@ -239,19 +233,19 @@ def test_the_end_of_a_round_is_published_where_another_publishes_meanwhile(
 @pytest.mark.parametrize(
     ("counted", "published"),
     [
-        ((30,), 30),  # all there is, in one step
-        ((60, 15), 60),  # the rest would be seen alone
+        ((30,), 0),  # all there is, and too little
+        ((60, 15), 60),  # what is left would be seen alone
         ((600, 45), 645),  # enough to hide in, if not a tenth
     ],
 )
-def test_the_last_step(
+def test_the_last_release(
     store: Store,
     campaign: Campaign,
     rng: np.random.Generator,
     counted: tuple[int, ...],
     published: int,
 ) -> None:
-    services = Services(store, Clock(), steps=Steps(12, 0.1))
+    services = Services(store, Clock(), policy=ReleasePolicy(12, 0.1))
     for count in counted:
         key = add(services, campaign, count, rng)
         services.recorder.look()
@@ -260,8 +254,8 @@ def test_the_last_step(
     services.directory.take(row)
     assert services.recorder.is_due()
     services.recorder.look()
-    assert store.published_totals() == {key: published}
-    assert all(each.smallest >= min(10, *counted) for each in store.published(key).releases)
+    assert store.published_totals() == ({key: published} if published else {})
+    assert all(each.smallest >= 12 for each in store.published(key).releases)
 
 
 def test_it_looks_by_itself_and_outlives_an_outage(
@@ -269,7 +263,7 @@ def test_it_looks_by_itself_and_outlives_an_outage(
 ) -> None:
     monkeypatch.setattr(history, "_LOOK_SECONDS", 0.01)
     store = open_store(str(tmp_path / "reports.db"))
-    services = Services(store, Clock(), steps=Steps(50, 0.1))
+    services = Services(store, Clock(), policy=ReleasePolicy(50, 0.1))
 
     async def until(wanted: int) -> None:
         async with asyncio.timeout(20):
@@ -301,7 +295,7 @@ def test_copies_go_on_where_the_original_was(
 ) -> None:
     """Else the first step of a copy would differ by a few reports from what was published."""
     store = open_store(database)
-    services = Services(store, Clock(), steps=Steps(50, 0.1))
+    services = Services(store, Clock(), policy=ReleasePolicy(50, 0.1))
     key = add(services, campaign, 300, rng)
     services.recorder.look()
     add(services, campaign, 30, rng)
@@ -325,7 +319,7 @@ def test_a_campaign_that_is_deleted_meanwhile(
     database: str, campaign: Campaign, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(open_store(database)) as store:
-        services = Services(store, Clock(), steps=Steps(30, 0.0))
+        services = Services(store, Clock(), policy=ReleasePolicy(30, 0.0))
         key = add(services, campaign, 300, rng)
         kind: Any = type(store)
         publish = kind._publish
@@ -339,5 +333,5 @@ def test_a_campaign_that_is_deleted_meanwhile(
             services.recorder.look()
         assert store.published(key) == Published({}, [])
         assert store.delete(campaign.id)
-        publishing = Publishing(CellLayout(campaign), Steps(1, 0.0))
+        publishing = Publishing(CellLayout(campaign), ReleasePolicy(1, 0.0))
         assert store.release(key, publishing, "", lambda *_: None) == []

@@ -16,9 +16,10 @@ import pytest
 
 from noutput import frames
 from noutput.campaign import NextWave
+from noutput.campaign.schedule import Schedule
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.check import check_database
@@ -46,7 +47,7 @@ def totals(store: Store) -> dict[int, int]:
 
 
 def check_goes_on(store: Store, rng: np.random.Generator) -> None:
-    """What was published in the rest stays there: the next step has new reports alone."""
+    """What was published without labels stays there: later releases have new reports alone."""
     assert totals(store) == {3: 150, 12: 110}
     assert not any(found.problems for found in check_database(store))
     with start_service(store) as service:
@@ -71,27 +72,48 @@ def test_copies_go_on_where_the_original_was(
             check_goes_on(other, np.random.default_rng(8))
 
 
-def move(content: dict[str, Any], name: str, start: int, end: int) -> None:
-    part = content[name]
-    part[str(end)] = part.pop(str(start))
-
-
-def add_one(counts: dict[str, int]) -> None:
-    counts[max(counts, key=int)] += 1
+def change(content: dict[str, Any], column: int, value: object, *, labels: bool = True) -> None:
+    """Put a value into the first row with labels, or without."""
+    rows = content["counts"]["rows"]
+    row = next(row for row in rows if (row[2] is not None) is labels)
+    row[column] = value
 
 
 Damage = Callable[[dict[str, Any]], object]
 DAMAGED: tuple[tuple[Damage, str], ...] = (
-    (lambda content: add_one(content["rest"]), "rest must add up to the published counts"),
-    (lambda content: content.update(rest={}), "rest must add up to the published counts"),
-    (lambda content: content.update(rest=[]), "rest must be a JSON object"),
-    (lambda content: content.pop("rest"), "keys"),
+    (lambda content: change(content, -1, 1), "as many reports in rows without labels as were"),
+    (lambda content: change(content, -2, 999, labels=False), "without labels as were moved"),
+    (lambda content: change(content, -3, 9, labels=False), "no report that was counted without"),
+    (lambda content: change(content, -2, 999), "no more published than counted"),
+    (lambda content: change(content, 2, "beos"), "rows of what the campaign asks"),
+    (lambda content: change(content, 2, None), "rows of what the campaign asks"),
+    (lambda content: change(content, 1, 1), "rows of what the campaign asks"),
+    (lambda content: content["counts"]["columns"].pop(), "have the columns"),
+    (lambda content: content.pop("counts"), "keys"),
     (lambda content: content.update(version=4), "version must be 1; found 4"),
-    (
-        lambda content: move(content, "counts", min(map(int, content["counts"])), 64),
-        "have no report in the rest of a round",
-    ),
 )
+
+
+def test_not_told_and_without_labels_are_two_things(
+    service: Service, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    fill(service, rng)
+    file = tmp_path / "commute.noutput"
+    export_campaign(service.store, "commute", file)
+    table = json.loads(read_export(file)["counts.json"])["counts"]
+    assert table["columns"] == [
+        "wave", "round", "platform", "plan", "question", "output", "reports", "released", "moved",
+    ]  # fmt: skip
+    sums: Counter[tuple[str | None, str | None, str]] = Counter()
+    for _, _, platform, plan, _, _, *numbers in table["rows"]:
+        for name, number in zip(("reports", "released", "moved"), numbers, strict=True):
+            sums[platform, plan, name] += number
+    assert {name: number for name, number in sums.items() if number} == {
+        ("ios", "", "reports"): 151, ("ios", "", "released"): 150,
+        ("web", "", "reports"): 99, ("web", "", "moved"): 60,
+        ("", "free", "reports"): 50, ("", "free", "moved"): 50,
+        (None, None, "released"): 110,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGED)
@@ -177,18 +199,18 @@ def test_copies_of_rounds_go_on_where_the_original_was(
     store: Store, tmp_path: Path, rng: np.random.Generator, database: str
 ) -> None:
     """What was published without its round stays there, also without labels."""
-    campaign = scheduled_campaign()
-    with start_service(store, steps=Steps(100, 0.0)) as service:
+    campaign = scheduled_campaign(schedule=Schedule("day", 3))
+    with start_service(store, policy=ReleasePolicy(100, 0.0)) as service:
         service.create(campaign)
         for number in range(3):
             service.clock.now = OPENS + timedelta(days=number)
             service.batch(campaign, reports(campaign, 60, rng, number=number))
-        service.clock.now = OPENS + timedelta(days=3, seconds=30)
+        service.clock.now = OPENS + timedelta(days=4, seconds=30)
         service.publish()
         row = store.campaign("commute")
         assert row is not None
         layout = CellLayout(campaign)
-        assert layout.totals(store.published(row.key).counts) == {layout.strata.pool: 120}
+        assert layout.totals(store.published(row.key).counts) == {layout.strata.rounds: 180}
     file = tmp_path / "commute.noutput"
     export_campaign(store, "commute", file)
     assert back_up(database, tmp_path / "copy.db") == 1
@@ -196,12 +218,10 @@ def test_copies_of_rounds_go_on_where_the_original_was(
         with closing(open_store(str(tmp_path / name))) as other:
             if name == "other.db":
                 restore(other, file)
-            with start_service(other, steps=Steps(100, 0.0)) as service:
-                service.clock.now = OPENS + timedelta(days=3, seconds=30)
-                service.batch(campaign, reports(campaign, 40, np.random.default_rng(2), number=2))
-                service.clock.now += timedelta(days=1)
-                service.publish()
+            with start_service(other, policy=ReleasePolicy(100, 0.0)) as service:
+                service.clock.now = OPENS + timedelta(days=4, seconds=30)
+                service.batch(campaign, reports(campaign, 100, np.random.default_rng(2), number=3))
                 row = other.campaign("commute")
                 assert row is not None
                 shown = layout.totals(other.published(row.key).counts)
-                assert shown == {2: 100, layout.strata.pool: 120}
+                assert shown == {3: 100, layout.strata.rounds: 180}

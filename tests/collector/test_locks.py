@@ -13,8 +13,7 @@ import pytest
 
 from noutput.campaign import Campaign
 from noutput.collector.cells import CellLayout
-from noutput.collector.publishing import Publishing
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import Publishing, ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Outcome, Store, Submission, UnavailableError
 from tests.collector.labeled import labeled_campaign
@@ -50,7 +49,7 @@ def submission(rng: np.random.Generator, key: int, campaign: Campaign, size: int
 
 
 def release(store: Store, key: int) -> int:
-    publishing = Publishing(CellLayout(CAMPAIGN), Steps(100, 0.0))
+    publishing = Publishing(CellLayout(CAMPAIGN), ReleasePolicy(100, 0.0))
     return len(store.release(key, publishing, NOW, lambda *_: None))
 
 

@@ -49,14 +49,29 @@ def test_every_report_has_a_cell_of_its_own() -> None:
                     assert layout.block(block).cells[output] == cell
                     assert layout.base(block) == place
                     assert layout.waves[0].rounds(np.array([cell], np.int32)).tolist() == [number]
-                    assert layout.has_labels(cell)
+                    assert layout.stratum(number, layout.labels_of(combination)) == stratum
     assert len(found) == 14 * 12 * 10
     assert layout.size == (14 + 1) * 13 * 10
-    assert all(layout.are_counted(found))
-    others = sorted(set(range(layout.size)) - found)  # rests, and the pool of all rounds
-    assert not any(layout.are_counted(others))
-    assert len(list(filter(layout.has_labels, others))) == 12 * 10
+    strata = layout.places(np.arange(layout.size)).strata
+    counted = set(np.flatnonzero(layout.strata.are_counted(strata)).tolist())
+    assert counted == found
     assert layout.first_cell(3) == min(c for c in found if c >= 3 * 13 * 10)
+
+
+def test_not_told_is_a_label_and_without_labels_is_none() -> None:
+    layout = CellLayout(both())
+    assert layout.labels_of(0) == ("", "")
+    assert layout.labels_of(12) == (None, None)
+    assert layout.stratum(2, ("", "")) == 2 * 13
+    assert layout.stratum(2, (None, None)) == 2 * 13 + 12
+    assert layout.stratum(None, (None, None)) == 14 * 13 + 12
+    for number, labels in ((None, ("", "")), (2, ("", None)), (14, ("", "")), (True, ("", ""))):
+        assert layout.stratum(number, labels) is None
+    assert layout.without_labels(2 * (2 * 13 + 5) + 1) == 2 * (2 * 13 + 12) + 1
+    assert layout.without_round(2 * (2 * 13 + 12) + 1) == 2 * (14 * 13 + 12) + 1
+    for plain in (CellLayout(make_campaign()), CellLayout(scheduled_campaign())):
+        assert plain.without_labels(1) == 1
+        assert plain.without_round(1) == (1 if plain.strata.rounds == 1 else 14)
 
 
 def test_blocks_of_the_second_wave_come_after_all_of_the_first() -> None:

@@ -15,14 +15,14 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.issuing import issue_tokens
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import export_campaign, restore
 from tests.campaign.tokens import token_campaign
 from tests.collector.service import Service, problem, start_service
 
 CAMPAIGN = replace(token_campaign(), public=True, admission=Admission("token", reports_per_hour=80))
-STEPS = Steps(40, 0.1)
+STEPS = ReleasePolicy(40, 0.1)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def collectors(tmp_path: Path) -> Iterator[list[Service]]:
             stack.callback(store.close)
             archive = open_archive(tmp_path / name)
             stack.callback(archive.close)
-            found.append(stack.enter_context(start_service(store, None, archive, steps=STEPS)))
+            found.append(stack.enter_context(start_service(store, None, archive, policy=STEPS)))
         found[0].create(CAMPAIGN)
         yield found
 

@@ -21,8 +21,8 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.ingest import adapting
 from noutput.collector.issuing import issue_tokens
 from noutput.collector.pooled import Part, estimated
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.services import Services
-from noutput.collector.steps import Steps
 from noutput.collector.store import open_store
 from noutput.collector.store.archive import back_up, export_campaign, restore
 from noutput.collector.store.interface import Store
@@ -83,7 +83,7 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def service(tmp_path: Path) -> Iterator[Service]:
     """A collector with SQLite; what the database itself does is tested with `either`."""
     store = open_store(str(tmp_path / "reports.db"))
-    with start_service(store, steps=Steps(10, 0.0)) as found:
+    with start_service(store, policy=ReleasePolicy(10, 0.0)) as found:
         yield found
     store.close()
 
@@ -91,7 +91,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture
 def either(store: Store) -> Iterator[Service]:
     """A collector with each kind of database."""
-    with start_service(store, steps=Steps(10, 0.0)) as found:
+    with start_service(store, policy=ReleasePolicy(10, 0.0)) as found:
         yield found
 
 
@@ -363,7 +363,7 @@ def test_a_process_that_does_not_know_the_wave_looks_it_up(service: Service) -> 
     first = adaptive()
     service.create(first)
     send(service, first, 50)
-    other = Services(service.store, service.clock, steps=Steps(10, 0.0))
+    other = Services(service.store, service.clock, policy=ReleasePolicy(10, 0.0))
     other.adapter.look()  # another process begins the wave; this one has not seen it
     row = service.store.campaign("commute")
     assert row is not None
@@ -506,7 +506,7 @@ def test_exports_and_backups_carry_the_chain(
 def test_the_archive_carries_the_chain(tmp_path: Path) -> None:
     archive, store = open_archive(tmp_path / "archive"), open_store(str(tmp_path / "reports.db"))
     first = adaptive()
-    with start_service(store, archive=archive, steps=Steps(10, 0.0)) as service:
+    with start_service(store, archive=archive, policy=ReleasePolicy(10, 0.0)) as service:
         service.create(first)
         send(service, first, 60)
         second = begin(service)

@@ -6,7 +6,7 @@ import math
 import re
 
 import noutput as no
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import schema
 from tests.docs.blocks import ROOT
 
@@ -26,7 +26,7 @@ def test_the_example_is_the_default_campaign() -> None:
     (codes,) = re.findall(r"one of \[(\d+)\] codes", TEXT)
     assert int(codes) == no.design(1.0).mechanism.n_outputs
     steps = re.findall(r"at least (?:\[(\d+)\] more people|(\d+) reports by default)", TEXT)
-    assert {int(one or other) for one, other in steps} == {Steps().least}
+    assert {int(one or other) for one, other in steps} == {ReleasePolicy().minimum}
 
 
 def test_every_table_of_a_database_is_told_of() -> None:

@@ -172,21 +172,22 @@ def _show(campaign: Campaign, designs: list[Any], target: Path) -> None:
 
 
 def _published(campaign: Campaign) -> list[str]:
-    """Say what a collector with the usual steps publishes about a person, where that is less."""
+    """Say what a collector with the usual minimum reveals about a person, where that is less."""
     from noutput.amplification.result import round_up
 
     found = _readers(campaign)
     if found is None:
         return []
     said = f"epsilon {round_up(found.epsilon)} except with probability {round_up(found.delta)}"
-    return [f"  published    {said}, in steps of {found.step} honest reports"]
+    who = "" if campaign.admission.needs_token else ", if nobody invents reports"
+    return [f"  published    {said}, in releases of {found.release} reports{who}"]
 
 
 def _readers(campaign: Campaign) -> Readers | None:
     from noutput.collector.guarantees import planned
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
 
-    return planned(campaign.tables, Steps().least, all_questions=campaign.ask == "all")
+    return planned(campaign.tables, ReleasePolicy().minimum, all_questions=campaign.ask == "all")
 
 
 def _quality(found: Design | AnswerDesign) -> str:

@@ -107,7 +107,8 @@ def command(
         click.echo(f"Each report satisfies {epsilon:g}-local differential privacy.")
         readers = show_case.readers()
         if readers is not None:
-            click.echo(textwrap.fill(encodable(readers.sentence), _WIDTH))
+            said = f"{readers.sentence} (If nobody invents reports: here, anybody could.)"
+            click.echo(textwrap.fill(encodable(said), _WIDTH))
         click.echo()
         asked_questions = show_case.campaign.questions
         for place, (asked, design) in enumerate(zip(asked_questions, designs, strict=True)):

@@ -43,12 +43,12 @@ _option = partial(click.option, show_envvar=True)
     "does not limit; may be repeated.",
 )  # fmt: skip
 @_option(
-    "--step", type=click.IntRange(1), default=500, show_default=True,
-    help="Fewest new reports on a question before what is published about it changes.",
+    "--minimum", type=click.IntRange(1), default=500, show_default=True,
+    help="Fewest new reports that are published together.",
 )  # fmt: skip
 @_option(
-    "--step-share", type=click.FloatRange(0, 1), default=0.1, show_default=True,
-    help="The same as a share of the reports that are published already.",
+    "--growth", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+    help="The same as a share of what is published already.",
 )  # fmt: skip
 @_option(
     "--trusted-proxy", "trusted_proxies", multiple=True, metavar="ADDRESS",
@@ -79,8 +79,8 @@ def command(
     burst: int,
     client_reports: float,
     aggregators: tuple[str, ...],
-    step: int,
-    step_share: float,
+    minimum: int,
+    growth: float,
     trusted_proxies: tuple[str, ...],
     archive: Path | None,
     log_format: str,
@@ -93,8 +93,8 @@ def command(
     """
     from noutput.collector.http.limits import Limits
     from noutput.collector.logs import json_failures
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.server import Options, run
-    from noutput.collector.steps import Steps
 
     with json_failures() if log_format == "json" else nullcontext():
         options = Options(
@@ -113,6 +113,6 @@ def command(
                 client_reports_per_hour=client_reports,
                 aggregators=aggregators,
             ),
-            steps=Steps(step, step_share),
+            policy=ReleasePolicy(minimum, growth),
         )
         run(options, click.echo)

@@ -47,22 +47,24 @@ def _needed(campaign: Campaign) -> str:
 
 def _least(segments: Segments) -> str:
     """Return how many reports a combination has that a collector shows; it has steps of its own."""
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
 
-    least = Steps().at_least(segments)
+    least = ReleasePolicy().minimum_of(segments)
     if least == segments.minimum:
         return f"{least:,}"
-    return f"{least:,} (with noutput serve --step {segments.minimum}: {segments.minimum:,})"
+    return f"{least:,} (with noutput serve --minimum {segments.minimum}: {segments.minimum:,})"
 
 
 def _people(campaign: Campaign) -> int:
     """Return how many people it takes, in a period, if as many have each combination of labels."""
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
 
     schedule = campaign.schedule
     share = 1 if schedule is None else -(-schedule.rounds_per_period // schedule.answers)
     questions = len(campaign.questions) if campaign.ask == "one" else 1
-    return Steps().at_least(campaign.segments) * campaign.n_combinations * questions * share
+    return (
+        ReleasePolicy().minimum_of(campaign.segments) * campaign.n_combinations * questions * share
+    )
 
 
 def read_labels(labels: tuple[str, ...]) -> dict[str, str]:

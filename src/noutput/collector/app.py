@@ -27,8 +27,8 @@ from noutput.collector.http.guard import Guard
 from noutput.collector.http.limits import Limits
 from noutput.collector.http.problems import ProblemError
 from noutput.collector.ingest.reports import ReportsRoute
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.services import Services
-from noutput.collector.steps import Steps
 from noutput.collector.store.interface import Store, UnavailableError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def create_app(
     *,
     clock: Clock = system_clock,
     limits: Limits | None = None,
-    steps: Steps | None = None,
+    policy: ReleasePolicy | None = None,
     archive: Archive | None = None,
 ) -> Guard:
     """Make a collector over a store.
@@ -58,7 +58,7 @@ def create_app(
     clock : callable
         Says what time it is, for opening and closing times.
     limits : Limits, optional
-    steps : Steps, optional
+    policy : ReleasePolicy, optional
         When counts are published.
     archive : Archive, optional
         From `open_archive`: reports are kept there as well; the caller closes it, too.
@@ -69,7 +69,7 @@ def create_app(
     report, its id and one more in a count are kept, and where there is an archive its question
     and output.
     """
-    services = Services(store, clock, limits or Limits(), steps or Steps(), archive)
+    services = Services(store, clock, limits or Limits(), policy or ReleasePolicy(), archive)
     return Guard(_framework_app(services), ReportsRoute(services), services)
 
 

@@ -6,14 +6,13 @@ reports become cells, counts become tallies, and databases and exports get their
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from noutput.collector.strata import Strata
+from noutput.collector.strata import NOT_TOLD, Strata
 from noutput.errors import DocumentError
 from noutput.tally import Tally
 
@@ -34,8 +33,8 @@ Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 class Block:
     """Cells that are counted into one tally: one per output of a table, side by side.
 
-    A block is the unit of publishing: late reports of an old wave, or of an earlier round, are
-    seen in steps of their own.
+    A block is a row of published counts: late reports of an old wave, or of an earlier round, are
+    released by themselves.
 
     Parameters
     ----------
@@ -242,6 +241,62 @@ class CellLayout:
         block = self.block(number)
         return block.wave * len(self.campaign.questions) + block.question
 
+    def labels_of(self, combination: int) -> tuple[str | None, ...]:
+        """Return the label of every segment: empty for not told, None for without labels."""
+        segments = self.strata.segments
+        if segments is None:
+            return ()
+        if combination == self.strata.combinations:
+            return (None,) * len(segments.names)
+        told = dict(segments.labels(combination))
+        return tuple(told.get(name, NOT_TOLD) for name, _ in segments.names)
+
+    def stratum(self, round_number: object, labels: Sequence[object]) -> int | None:
+        """Return the stratum of a round, or None, and of labels as `labels_of` returns them.
+
+        None where there is no such row.
+        """
+        strata, segments = self.strata, self.strata.segments
+        number = strata.rounds if round_number is None else round_number
+        last = strata.rounds - (round_number is not None or strata.rounds == 1)
+        if type(number) is not int or not 0 <= number <= last:
+            return None
+        if segments is None:
+            return strata.number(number, 0)
+        without = all(label is None for label in labels)
+        if without:
+            return strata.number(number, strata.combinations)
+        told = {name: label for (name, _), label in zip(segments.names, labels, strict=True)}
+        known = {name: (NOT_TOLD, *texts) for name, texts in segments.names}
+        if round_number is None or any(told[name] not in known[name] for name in told):
+            return None
+        return strata.number(
+            number, segments.combination({n: str(label) for n, label in told.items() if label})
+        )
+
+    def without_labels(self, number: int) -> int:
+        """Return the number of the block of the same round for reports without their labels."""
+        strata, each = self.strata, len(self.campaign.questions)
+        if strata.segments is None:
+            return number
+        stratum, question = divmod(number, each)
+        return (stratum - stratum % strata.each + strata.combinations) * each + question
+
+    def without_round(self, number: int) -> int:
+        """Return the number of the block for reports of another one without their round."""
+        strata, each = self.strata, len(self.campaign.questions)
+        stratum, question = divmod(number, each)
+        wave, within = divmod(stratum, strata.size)
+        last = strata.size - strata.each + within % strata.each
+        return (wave * strata.size + last) * each + question
+
+    def cells_in(self, number: int, cells: Iterable[int]) -> list[int]:
+        """Return the cells of a block that reports of other cells are published in."""
+        block = self.block(number).cells
+        return [
+            block[output] for output in self.places(np.fromiter(cells, np.int64)).outputs.tolist()
+        ]
+
     def first_cell(self, round_number: int) -> int:
         """Return the first cell of a round; all cells before are of earlier ones."""
         return self.strata.number(round_number, 0) * self.waves[0].stride
@@ -254,28 +309,6 @@ class CellLayout:
         for number, (cell, reports) in zip(rounds, counts.items(), strict=True):
             found.setdefault(number, {})[cell] = reports
         return found
-
-    def outputs(self, counts: Mapping[int, int]) -> Counter[tuple[int, int]]:
-        """Return counts over all strata, by the place of the block and the output."""
-        cells = np.fromiter(counts, np.int64, len(counts))
-        places = self.places(cells)
-        found = Counter[tuple[int, int]]()
-        pairs = zip(places.blocks.tolist(), places.outputs.tolist(), strict=True)
-        for pair, number in zip(pairs, counts.values(), strict=True):
-            found[pair] += number
-        return found
-
-    def are_counted(self, cells: Iterable[int]) -> list[bool]:
-        """Say of every cell whether reports are counted in it: not so in rests and the pool."""
-        strata = self.places(np.fromiter(cells, np.int64)).strata
-        own = self.strata.combinations_of(strata) < self.strata.combinations
-        found: list[bool] = (own & (self.strata.rounds_of(strata) < self.strata.rounds)).tolist()
-        return found
-
-    def has_labels(self, *cells: int) -> bool:
-        """Say whether cells are of combinations of labels: none is of a rest."""
-        strata = self.places(np.array(cells, np.int64)).strata
-        return bool((self.strata.combinations_of(strata) < self.strata.combinations).all())
 
     def tallies(self, counts: Mapping[int, int], selection: Selection | None = None) -> list[Tally]:
         """Return the counts of every wave and question, over all strata or those selected."""

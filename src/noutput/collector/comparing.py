@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from noutput.campaign.segments import Segments
     from noutput.collector.measured import Measured
     from noutput.collector.pooled import Part
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.services import Services
-    from noutput.collector.steps import Steps
     from noutput.collector.store.directory import KnownCampaign
     from noutput.estimate.mean_estimate import MeanEstimate
     from noutput.questions import Question
@@ -169,7 +169,7 @@ async def compare(
     def make(_: Answer | None) -> Answer:
         groups: Groups = pickle.loads(kept.content)  # noqa: S301 (made in this process)
         found = comparison(
-            entry, groups, asked, services.steps, weights=weights, differences=differences
+            entry, groups, asked, services.policy, weights=weights, differences=differences
         )
         return Answer(write(found), kept.version)
 
@@ -200,7 +200,7 @@ def comparison(
     entry: KnownCampaign,
     groups: Groups,
     asked: Compared,
-    steps: Steps,
+    policy: ReleasePolicy,
     *,
     weights: Mapping[str, float] | None = None,
     differences: bool = False,
@@ -212,7 +212,7 @@ def comparison(
     entry : KnownCampaign
     groups : Groups
     asked : Compared
-    steps : Steps
+    policy : ReleasePolicy
         In which their reports were published.
     weights : mapping of str to float, optional
         The shares of the groups in a known population; a group that is not named has none.
@@ -225,7 +225,7 @@ def comparison(
     impossible = sum(
         row["reports"] >= FEWEST and row["group"] not in groups.measured for row in rows
     )
-    least = steps.at_least(entry.campaign.segments)
+    least = policy.minimum_of(entry.campaign.segments)
     return {
         "campaign": entry.campaign.id,
         "question": question.name,

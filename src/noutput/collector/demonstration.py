@@ -24,9 +24,9 @@ from noutput.collector.guarantees import Readers, campaign_readers
 from noutput.collector.http.limits import Limits
 from noutput.collector.panel import PLAYED, app_users, panel_campaign
 from noutput.collector.pooled import Part, pooled
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.server import Options, Running, running
 from noutput.collector.simulation import Population, send_reports
-from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.questions import Answers
 
@@ -72,7 +72,7 @@ _SHARES = {
 _OPEN_DAYS = 1
 _HALF_ROUND = 1_800  # seconds
 _LEAST, _GROWTH = 10, 0.1  # who arrives between two looks at what may be published
-_STEPS = Steps(250, 0.025)  # smaller than usual: something should happen while somebody watches
+_POLICY = ReleasePolicy(250, 0.025)  # smaller than usual: somebody watches
 
 
 class LateClock:
@@ -138,7 +138,7 @@ class Demonstration:
         counts = self.collector.store.published(entry.key).counts
         asked = Compared(("platform",), 0, None, PAGE_LEVEL)
         groups = measure_groups(entry, counts, asked)
-        return comparison(entry, groups, asked, _STEPS, differences=True)
+        return comparison(entry, groups, asked, _POLICY, differences=True)
 
     def send(self, people: Population, campaign: Campaign | None = None) -> Iterator[int]:
         """Let people report over HTTP; yield how many have."""
@@ -179,7 +179,7 @@ class Demonstration:
         return found[: len(self.campaign.questions)]
 
     def readers(self) -> Readers | None:
-        """Return what holds against everybody who sees only the dashboard."""
+        """Return what holds against those who see only the dashboard, if nobody invents reports."""
         entry = self._entry()
         found = self.collector.store.published(entry.key).releases
         return campaign_readers(entry, found)
@@ -231,7 +231,7 @@ def demonstrate(
     unlimited = Limits(requests_per_second=0, client_reports_per_hour=0)
     clock = LateClock(behind)
     database = str(folder / "demo.db")
-    options = Options(database, port=port, limits=unlimited, steps=_STEPS, clock=clock)
+    options = Options(database, port=port, limits=unlimited, policy=_POLICY, clock=clock)
     with running(options) as collector:
         now = system_clock().replace(microsecond=0)
         campaign = Campaign(

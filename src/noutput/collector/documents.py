@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from noutput.amplification.published import DELTA
-from noutput.collector.guarantees import operator_sentence, whom
+from noutput.collector.guarantees import operator_sentence
 from noutput.collector.strata import Selection
-from noutput.collector.whole import left_out
+from noutput.collector.whole import partial_rounds
 from noutput.estimate.summary import AnswerSummary, Summary
 from noutput.estimate.summary.shown import without_intervals
 from noutput.questions import Answers, Number, YesNo
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from noutput.campaign.campaign import Campaign
     from noutput.collector.estimates import QuestionEstimates
     from noutput.collector.guarantees import Readers
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
     from noutput.estimate.summary import Figure
@@ -72,26 +71,31 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
 
 
 def privacy_document(campaign: Campaign, readers: Readers | None) -> dict[str, Any]:
-    """Return what is promised to a person against the operator, and against everybody else."""
-    epsilon = campaign.epsilon_per_period
-    operator = {"epsilon": epsilon, "text": operator_sentence(epsilon, whom(campaign))}
-    return {"operator": operator, "readers": None if readers is None else _readers(readers)}
+    """Return what is promised to a person against the operator, and against everybody else.
+
+    Where anybody can invent reports, a release can be filled around a person, and nothing is
+    promised against readers beyond what a report itself promises.
+    """
+    operator = {"epsilon": campaign.epsilon_per_period, "text": operator_sentence(campaign)}
+    shown = readers if campaign.admission.needs_token else None
+    return {"operator": operator, "readers": None if shown is None else _readers(shown)}
 
 
 def strata_document(
-    entry: KnownCampaign, shown: Published, selection: Selection, steps: Steps, now: datetime
-) -> dict[str, Any]:
+    entry: KnownCampaign, shown: Published, selection: Selection, policy: ReleasePolicy,
+    now: datetime,
+) -> dict[str, Any]:  # fmt: skip
     """Return which labels and rounds estimates are about, and how many combinations are hidden."""
     strata, segments = entry.layout.strata, entry.campaign.segments
     totals = entry.layout.stratum_totals(shown.counts, Selection(rounds=selection.rounds))
     labeled = {number % strata.each for number in totals} - {strata.combinations}
-    rest = sum(n for number, n in totals.items() if number % strata.each == strata.combinations)
-    pooled = sum(n for number, n in totals.items() if number // strata.each == strata.pool)
-    partial = left_out(entry, shown, selection, now)
-    least = steps.at_least(segments)
-    told = [] if segments is None else [_hidden(entry, len(labeled), rest, least)]
-    if pooled:
-        told.append(f"{pooled:,} reports are published without their round.")
+    without = sum(n for number, n in totals.items() if number % strata.each == strata.combinations)
+    unplaced = sum(n for number, n in totals.items() if number // strata.each == strata.rounds)
+    partial = _partial(entry, shown, selection, now)
+    least = policy.minimum_of(segments)
+    told = [] if segments is None else [_hidden(entry, len(labeled), without, least)]
+    if unplaced:
+        told.append(f"{unplaced:,} reports are published without their round.")
     if partial:
         told.append(_left_out(partial))
     return {
@@ -100,33 +104,49 @@ def strata_document(
         "minimum": None if segments is None else least,
         "combinations": strata.combinations,
         "shown": len(labeled),
-        "rest": rest,
-        "pooled": pooled,
+        "without_labels": without,
+        "without_round": unplaced,
         "partial": partial,
         "text": " ".join(told),
     }
 
 
-def _hidden(entry: KnownCampaign, shown: int, rest: int, least: int) -> str:
+def _hidden(entry: KnownCampaign, shown: int, without: int, least: int) -> str:
     """Say how many combinations of labels are too small to show."""
     combinations = entry.layout.strata.combinations
     if shown == combinations:
         return f"All {combinations} combinations of labels are shown."
-    where = "" if entry.campaign.schedule is None else ", in a round or in several together"
+    where = "" if entry.campaign.schedule is None else " in any round"
     return (
         f"{shown} of {combinations} combinations of labels are shown. The others have fewer than "
-        f"{least:,} reports on a question{where}, or none: {rest:,} reports are published without "
-        "their labels, and count for the whole only."
+        f"{least:,} reports on a question{where}, or none: {without:,} reports are published "
+        "without their labels, and count for the whole only."
     )
+
+
+def _partial(
+    entry: KnownCampaign, shown: Published, selection: Selection, now: datetime
+) -> list[int]:
+    """Return the rounds of a selection that estimates leave out, for any question.
+
+    Of those that have not begun there is nothing to leave out.
+    """
+    if selection.rounds is None or selection.labels:
+        return []
+    begun = range(selection.rounds[0], min(selection.rounds[1] + 1, entry.rounds_begun(now)))
+    questions = range(len(entry.campaign.questions))
+    partial = [partial_rounds(entry, shown, question, now) for question in questions]
+    return sorted(frozenset[int]().union(*partial).intersection(begun))
 
 
 def _left_out(rounds: Sequence[int]) -> str:
     """Say which rounds are no part of estimates."""
+    why = "reports of small groups are missing in"
     if len(rounds) == 1:
-        return f"Round {rounds[0]} is left out: its reports are published with their labels."
+        return f"Round {rounds[0]} is left out: {why} it."
     listed = ", ".join(map(str, rounds[:_MOST_LISTED]))
     more = f" and {len(rounds) - _MOST_LISTED} more" if len(rounds) > _MOST_LISTED else ""
-    return f"Rounds {listed}{more} are left out: their reports are published with their labels."
+    return f"Rounds {listed}{more} are left out: {why} them."
 
 
 def waves_document(
@@ -157,7 +177,8 @@ def waves_document(
 
 def _readers(found: Readers) -> dict[str, Any]:
     return {
-        "epsilon": found.epsilon, "delta": found.delta, "step": found.step, "text": found.sentence,
+        "epsilon": found.epsilon, "delta": found.delta, "release": found.release,
+        "campaign_epsilon": found.campaign_epsilon, "text": found.sentence,
     }  # fmt: skip
 
 
@@ -166,11 +187,8 @@ def _published(found: QuestionEstimates) -> dict[str, Any] | None:
     if release is None:
         return None
     return {
-        "at": release.at, "releases": release.number, "smallest_step": release.smallest,
-        "last_step": release.last,
-        "epsilon": None if found.readers is None else found.readers.epsilon,
-        "last_epsilon": None if found.last_readers is None else found.last_readers.epsilon,
-        "delta": DELTA,
+        "at": release.at, "releases": release.number, "smallest": release.smallest,
+        "last": release.last,
     }  # fmt: skip
 
 

@@ -17,15 +17,7 @@ from noutput.collector.documents import (
     waves_document,
 )
 from noutput.collector.estimable import check_question
-from noutput.collector.guarantees import (
-    Readers,
-    by_table,
-    campaign_readers,
-    readers_of,
-    selected,
-    together,
-    weakest_of,
-)
+from noutput.collector.guarantees import Readers, campaign_readers, releases_of, together
 from noutput.collector.measured import FEWEST
 from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
@@ -41,7 +33,7 @@ if TYPE_CHECKING:
     from noutput.collector.cache import Answer, Cache
     from noutput.collector.clock import Clock
     from noutput.collector.lanes import Lane, Lanes
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release
     from noutput.estimate.evidence import Evidence
@@ -85,12 +77,8 @@ def allowed_bins(campaign: Campaign) -> list[int]:
 class QuestionEstimates:
     """What the published reports on one question say.
 
-    Without a summary, `reason` says why. `readers` is the guarantee of everybody whose report on
-    this question was published, and `last_readers` that of those in the last step; None where
-    nothing below the epsilon of a report is proven. Where a person answers all questions, it is
-    about this one alone.
-
-    The parts are the reports of all waves: one where the question was asked in one way.
+    Without a summary, `reason` says why. The parts are the reports of all waves: one where the
+    question was asked in one way.
     """
 
     question: Question
@@ -98,8 +86,6 @@ class QuestionEstimates:
     summary: Summary | AnswerSummary | None
     reason: str | None = None
     release: Release | None = None
-    readers: Readers | None = None
-    last_readers: Readers | None = None
 
     @property
     def reports(self) -> int:
@@ -116,7 +102,7 @@ class CampaignEstimates:
     questions : sequence of QuestionEstimates
         In the campaign's order; only that question has a summary.
     readers : Readers or None
-        The guarantee of everybody whose reports were published, about all that they sent.
+        What holds against everybody who sees only what is published, if nobody invents reports.
     waves : sequence of dict
         What each wave asked, as `waves_document` says it.
     """
@@ -148,7 +134,7 @@ class Estimates:
     cache : Cache
     clock : Clock
     lanes : Lanes
-    steps : Steps
+    policy : ReleasePolicy
         In which reports are published.
 
     Notes
@@ -158,11 +144,11 @@ class Estimates:
     neither bins nor page, such as the test for forgery, is computed once per question and counts.
     """
 
-    def __init__(self, cache: Cache, clock: Clock, lanes: Lanes, steps: Steps) -> None:
+    def __init__(self, cache: Cache, clock: Clock, lanes: Lanes, policy: ReleasePolicy) -> None:
         self._cache = cache
         self._clock = clock
         self._lanes = lanes
-        self._steps = steps
+        self._policy = policy
 
     async def question(
         self, entry: KnownCampaign, bins: int, index: int, selection: Selection = _ALL
@@ -192,7 +178,7 @@ class Estimates:
             if write is not None:
                 return write(questions)
             document = estimates_document(entry.campaign, questions, level)
-            return json.dumps({**document, **counts.about(self._steps)}, allow_nan=False).encode()
+            return json.dumps({**document, **counts.about(self._policy)}, allow_nan=False).encode()
 
         several = len(entry.campaign.questions) > 1
         lane = self._lanes.slow if several else self._lanes.estimates
@@ -253,31 +239,29 @@ class _Counts:
         self._shown = shown
         self._selection = selection
         self._now = now
-        self._releases = selected(entry.layout, shown.releases, selection)
+        self._releases = releases_of(entry.layout, shown.releases, selection)
         self.readers = campaign_readers(entry, shown.releases)
         self.waves = waves_document(entry, shown.counts, selection or None)
 
     def questions(self, bins: int, only: int | None, level: float) -> Iterator[QuestionEstimates]:
         """Estimate every question, or one only; the others have no summary."""
         entry, selection = self._entry, self._selection
-        tables = by_table(entry.layout, self._releases)
         for index, question in enumerate(entry.campaign.questions):
             counts = whole_counts(entry, self._shown, selection, index, self._now)
             parts = pooled(entry, index, counts, selection or None)
-            blocks = [
+            mine = [
                 release
-                for release in tables
-                if entry.layout.blocks[release.question].question == index
+                for release in self._releases
+                if entry.layout.block(release.question).question == index
             ]
-            release = together(blocks) if blocks else None
+            release = together(mine) if mine else None
             if only in (None, index):
                 summary, reason = _summary(parts, question, bins, level)
-                readers = _readers(entry, blocks)
-                yield QuestionEstimates(question, parts, summary, reason, release, *readers)
+                yield QuestionEstimates(question, parts, summary, reason, release)
             else:
                 yield QuestionEstimates(question, parts, None, release=release)
 
-    def about(self, steps: Steps) -> dict[str, Any]:
+    def about(self, policy: ReleasePolicy) -> dict[str, Any]:
         """Return what else than estimates is said."""
         entry = self._entry
         more: dict[str, Any] = {
@@ -287,15 +271,5 @@ class _Counts:
             "waves": self.waves,
         }
         if entry.layout.strata.size > 1:
-            more["strata"] = strata_document(entry, self._shown, self._selection, steps, self._now)
+            more["strata"] = strata_document(entry, self._shown, self._selection, policy, self._now)
         return more
-
-
-def _readers(
-    entry: KnownCampaign, releases: Sequence[Release]
-) -> tuple[Readers | None, Readers | None]:
-    """Return the guarantees of the smallest and of the last step, over all waves."""
-    pairs = [(entry.mechanisms[each.question], each) for each in releases]
-    smallest = [readers_of([table], [each.smallest]) for table, each in pairs]
-    last = [readers_of([table], [each.last]) for table, each in pairs]
-    return weakest_of(smallest), weakest_of(last)

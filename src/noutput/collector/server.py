@@ -23,7 +23,7 @@ from noutput.collector.http.auth import creation, first_admin_token, new_token
 from noutput.collector.http.connections import BACKLOG, address, affordable, listen
 from noutput.collector.http.limits import Limits, check_network
 from noutput.collector.logs import LOG_FORMATS, event, start_logging
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.collector.store.check import check_at_start
 from noutput.collector.store.interface import COMMAND_LINE, Action
@@ -74,7 +74,7 @@ class Options:
     log_format : "text" or "json"
         Of the lines on the standard error.
     limits : Limits
-    steps : Steps
+    policy : ReleasePolicy
         When counts are published.
     clock : Clock
         Says what time it is, for opening and closing times and for the history.
@@ -90,7 +90,7 @@ class Options:
     archive: Path | None = None
     log_format: str = "text"
     limits: Limits = field(default_factory=Limits)
-    steps: Steps = field(default_factory=Steps)
+    policy: ReleasePolicy = field(default_factory=ReleasePolicy)
     clock: Clock = system_clock
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ def _app(store: Store, options: Options, archive: Archive | None) -> Guard:
     from noutput.collector.app import create_app
 
     return create_app(
-        store, clock=options.clock, limits=options.limits, steps=options.steps, archive=archive
+        store, clock=options.clock, limits=options.limits, policy=options.policy, archive=archive
     )
 
 

@@ -23,8 +23,8 @@ from noutput.collector.ingest.watching import Watcher
 from noutput.collector.ingest.writer import Writer
 from noutput.collector.lanes import BusyError, Lanes
 from noutput.collector.metrics import Metrics
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.readiness import Readiness
-from noutput.collector.steps import Steps
 from noutput.collector.store.directory import Directory, KnownCampaign
 from noutput.collector.store.interface import Store, UnavailableError
 
@@ -43,7 +43,7 @@ class Services:
     store : Store
     clock : Clock
     limits : Limits
-    steps : Steps
+    policy : ReleasePolicy
         When counts are published.
     archive : Archive, optional
         Where reports are kept as well.
@@ -52,7 +52,7 @@ class Services:
     store: Store
     clock: Clock = system_clock
     limits: Limits = field(default_factory=Limits)
-    steps: Steps = field(default_factory=Steps)
+    policy: ReleasePolicy = field(default_factory=ReleasePolicy)
     archive: Archive | None = None
     metrics: Metrics = field(default_factory=Metrics)
     lanes: Lanes = field(default_factory=Lanes)
@@ -80,9 +80,9 @@ class Services:
         counting = sink(self.store, self.archive)
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         put(self, "cache", Cache(self.store, self.metrics))
-        put(self, "estimates", Estimates(self.cache, self.clock, self.lanes, self.steps))
+        put(self, "estimates", Estimates(self.cache, self.clock, self.lanes, self.policy))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
-        put(self, "recorder", Recorder(*known[:-1], self.lanes.publishing, self.steps))
+        put(self, "recorder", Recorder(*known[:-1], self.lanes.publishing, self.policy))
         put(self, "adapter", Adapter(*known[:-1], self.lanes.waves))
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_TOLD", "Selection", "Strata"]
 
 NOT_TOLD = ""  # in place of a label
-_CYCLE, _LABELED = 5, (1, 3)  # of these rounds, reports of small combinations keep their labels
 
 Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -37,20 +36,20 @@ class Strata:
 
     Notes
     -----
-    All combinations of a round come before those of the next. Where there are segments, each
-    round has one more stratum after its combinations: the rest, in which reports are published
-    whose combination has too few of them. Where there are rounds, as many strata come after the
-    last round as a round has: the *pool*, in which reports are published without their rounds.
-    Nobody's reports are counted in a rest or in the pool. See `noutput.collector.publishing`.
+    All combinations of a round come before those of the next. Two more kinds of strata have reports
+    that were counted elsewhere, and are published (`noutput.collector.publishing`): with segments,
+    the one after the combinations of a round has those *without labels*, and where there are
+    several rounds, the last stratum has those *without labels and rounds*. They are no combination:
+    who tells no label has the combination 0, and its label is "not told".
 
     Examples
     --------
     >>> from noutput.campaign.segments import Segments
     >>> strata = Strata(rounds=4, segments=Segments({"platform": ("ios", "android")}))
-    >>> strata.combinations, strata.size, strata.number(2, 1), strata.rest(2)
+    >>> strata.combinations, strata.size, strata.number(2, 1), strata.number(2, 3)
     (3, 20, 9, 11)
-    >>> strata.pool, [strata.keeps_labels(number) for number in range(4)]
-    (4, [False, True, False, True])
+    >>> strata.are_counted(np.array([9, 11, 19])).tolist()
+    [True, False, False]
     >>> Strata().size
     1
     """
@@ -76,25 +75,7 @@ class Strata:
     @property
     def size(self) -> int:
         """How many strata there are."""
-        return (self.rounds + self.is_pooled) * self.each
-
-    @property
-    def is_pooled(self) -> bool:
-        """Whether reports may be published without their rounds."""
-        return self.rounds > 1
-
-    @property
-    def pool(self) -> int:
-        """The number that stands for all rounds, where reports are published without theirs."""
-        return self.rounds
-
-    def keeps_labels(self, round_number: int) -> bool:
-        """Say whether reports of small combinations keep their labels, and not their round.
-
-        So it is in two of five rounds. Five has no factor in common with 7 and 24: every day of
-        the week and every hour of the day has rounds of both kinds.
-        """
-        return self.segments is not None and self.is_pooled and round_number % _CYCLE in _LABELED
+        return (self.rounds + (self.rounds > 1)) * self.each
 
     def number(self, round_number: int, combination: int) -> int:
         """Return the stratum of a combination in a round."""
@@ -108,17 +89,18 @@ class Strata:
         """Return many strata as `renumbered` does."""
         return strata if self.segments is None else strata + strata // self.combinations
 
-    def rest(self, round_number: int) -> int:
-        """Return the stratum of a round's rest, where there are segments."""
-        return round_number * self.each + self.combinations
-
     def rounds_of(self, strata: Longs) -> Longs:
-        """Return the rounds of strata; one more than the last is the pool."""
+        """Return the rounds of strata; one more than the last is that of no round."""
         return strata // self.each
 
     def combinations_of(self, strata: Longs) -> Longs:
-        """Return the combinations of strata; one more than the last is the rest."""
+        """Return the combinations of strata; one more than the last is that of no labels."""
         return strata % self.each
+
+    def are_counted(self, strata: Longs) -> Mask:
+        """Say of strata whether reports are counted in them, and not only published."""
+        labeled = self.combinations_of(strata) < self.combinations
+        return labeled & (self.rounds_of(strata) < self.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +110,8 @@ class Selection:
     Parameters
     ----------
     labels : tuple of (str, str)
-        Name and label of segments, an empty label for those who did not tell; all combinations
-        and the rest, if not given.
+        Name and label of segments, an empty label for those who did not tell; all reports,
+        also those without labels, if not given.
     rounds : (int, int), optional
         The first and the last round; all, if not given.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from noutput.collector.store.interface import Published
     from noutput.collector.strata import Longs, Selection
 
-__all__ = ["ENOUGH", "left_out", "partial_rounds", "whole_counts"]
+__all__ = ["ENOUGH", "partial_rounds", "whole_counts"]
 
 ENOUGH: Final = 0.9  # of a round's reports on a question
 
@@ -24,29 +24,19 @@ def partial_rounds(
 ) -> frozenset[int]:
     """Return the rounds that have no estimate of everybody on a question.
 
-    Where a campaign has labels and rounds, reports of small combinations are published with their
-    labels and without their round in two of five rounds (`noutput.collector.publishing`). What is
-    published of such a round are the large combinations, which are not everybody. A round is
-    whole if at least nine tenths of its reports are published with it. While it is open, nobody is
-    to know that, and it is taken to be as the last round of its kind that is over.
-
-    Notes
-    -----
-    How many reports a round has that is over does not change any more, so what is said here
-    changes with releases, or when a round begins or is over.
+    Where a round has too few reports of small groups, what is published of it are the large groups,
+    and those are not everybody. A round is whole if nine tenths of its reports are published with
+    it. While it is open, nobody is to know that: it is taken to be as the last one that is over.
     """
     strata = entry.layout.strata
-    if strata.segments is None or not strata.is_pooled:
+    if strata.segments is None or strata.rounds == 1:
         return frozenset()
     over = strata.rounds if entry.closed is not None else entry.rounds_over(now)
-    own, rests = _by_round(entry.layout, shown.counts, question)
-    left, _ = _by_round(entry.layout, shown.left, question)
-    missing = (left - rests)[:over]  # published elsewhere, or not at all
-    lost = missing > (1.0 - ENOUGH) * (own + left)[:over]
-    kept = [number for number in range(strata.rounds) if strata.keeps_labels(number)]
-    last = [bool(lost[number]) for number in kept if number < over][-1:]
-    waiting = [] if last == [False] else [number for number in kept if number >= over]
-    return frozenset([*np.flatnonzero(lost).tolist(), *waiting])
+    published = _by_round(entry.layout, shown.counts, question)[:over]
+    counted = _by_round(entry.layout, shown.reports, question)[:over]
+    partial = published < ENOUGH * counted
+    later = range(over, strata.rounds) if over and partial[-1] else ()
+    return frozenset([*np.flatnonzero(partial).tolist(), *later])
 
 
 def whole_counts(
@@ -56,39 +46,16 @@ def whole_counts(
     if selection.rounds is None or selection.labels:
         return shown.counts
     partial = partial_rounds(entry, shown, question, now)
-    if not partial:
-        return shown.counts
-    found: dict[int, int] = {}
-    for number, counts in entry.layout.by_round(shown.counts).items():
-        if number not in partial:
-            found |= counts
-    return found
+    rounds = entry.layout.by_round(shown.counts) if partial else {0: shown.counts}
+    kept = [counts for number, counts in rounds.items() if not partial or number not in partial]
+    return {cell: count for counts in kept for cell, count in counts.items()}
 
 
-def left_out(
-    entry: KnownCampaign, shown: Published, selection: Selection, now: datetime
-) -> list[int]:
-    """Return the rounds of a selection that `whole_counts` leaves out, for any question.
-
-    Of those that have not begun there is nothing to leave out.
-    """
-    if selection.rounds is None or selection.labels:
-        return []
-    begun = range(selection.rounds[0], min(selection.rounds[1] + 1, entry.rounds_begun(now)))
-    questions = range(len(entry.campaign.questions))
-    found = frozenset[int]().union(
-        *(partial_rounds(entry, shown, question, now) for question in questions)
-    )
-    return sorted(found.intersection(begun))
-
-
-def _by_round(layout: CellLayout, counts: dict[int, int], question: int) -> tuple[Longs, Longs]:
-    """Return how many reports of each round are in combinations, and how many in its rest."""
-    strata = layout.strata
-    numbers = np.fromiter(counts.values(), np.int64, len(counts))
+def _by_round(layout: CellLayout, counts: dict[int, int], question: int) -> Longs:
+    """Return how many reports on a question every round has, and the last entry those without."""
     places = layout.places(np.fromiter(counts, np.int64, len(counts)))
-    numbers = numbers * (places.blocks % len(layout.campaign.questions) == question)
-    in_rest = strata.combinations_of(places.strata) == strata.combinations
-    found = np.zeros((2, strata.rounds + strata.is_pooled), np.int64)
-    np.add.at(found, (in_rest.astype(np.int64), strata.rounds_of(places.strata)), numbers)
-    return found[0], found[1]
+    mine = places.blocks % len(layout.campaign.questions) == question
+    sums = np.zeros(layout.strata.rounds + 1, np.int64)
+    numbers = np.fromiter(counts.values(), np.int64, len(counts))
+    np.add.at(sums, layout.strata.rounds_of(places.strata), numbers * mine)
+    return sums

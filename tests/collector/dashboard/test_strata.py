@@ -103,9 +103,9 @@ def test_groups_are_compared_in_the_order_of_their_figures(rounds: Service) -> N
     names = re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th>', table)
     estimates = {row["group"]: row["value"] for row in found["statistics"][0]["estimates"]}
     assert names == sorted(estimates, key=lambda each: -estimates[each])
-    assert set(names) == {"web", "ios", "android"}  # android without its rounds
+    assert set(names) == {"web", "ios"}  # android has 30 reports in every round
     assert found["text"] in page.text
-    assert "3 of 4 groups are shown." in page.text
+    assert "2 of 4 groups are shown." in page.text
     assert "not told over" not in page.text
     assert re.search(r'scope="row">web over ios</th>.*?<td>yes</td>', answer.text, re.DOTALL)
     small = part(answer.text, "small")

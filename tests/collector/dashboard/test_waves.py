@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noutput.campaign import Campaign, NextWave, draw_reports
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.questions import Number, YesNo
 from tests.campaign.examples import answer_table, next_wave
@@ -31,7 +31,7 @@ FIRST = make_campaign(
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     store = open_store(str(tmp_path / "reports.db"))
-    with start_service(store, steps=Steps(10, 0.0)) as found:
+    with start_service(store, policy=ReleasePolicy(10, 0.0)) as found:
         found.create(FIRST)
         yield found
     store.close()

@@ -16,7 +16,7 @@ from noutput.collector.clock import Clock, system_clock
 from noutput.collector.estimable import check_estimable
 from noutput.collector.http.auth import check_scope, creation, new_token
 from noutput.collector.issuing import issue_tokens
-from noutput.collector.steps import Steps
+from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store.directory import Directory
 from noutput.collector.store.interface import COMMAND_LINE, Action
 from noutput.errors import InvalidArgumentError
@@ -82,7 +82,7 @@ class DatabaseAdministration:
 
     def closing(self, campaign_id: str) -> Answer:
         """Return the `ClosingModel`, for a collector with the default steps."""
-        return closing(self._store, self._entry(campaign_id), Steps()).model_dump()
+        return closing(self._store, self._entry(campaign_id), ReleasePolicy()).model_dump()
 
     def close_campaign(self, campaign_id: str) -> Answer:
         """Count no more reports; return the `CampaignSummary`."""

@@ -19,7 +19,7 @@ from noutput.collector.publishing import Publishing
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import LogEntry, Store, TokenRow
 
@@ -48,10 +48,10 @@ def campaign_summary(
     )
 
 
-def closing(store: Store, entry: KnownCampaign, steps: Steps) -> ClosingModel:
+def closing(store: Store, entry: KnownCampaign, policy: ReleasePolicy) -> ClosingModel:
     """Return what would become of a campaign's reports if it were closed now."""
     received = sum(store.counts(entry.key).values())
-    hidden = store.left_if_closed(entry.key, Publishing(entry.layout, steps))
+    hidden = store.left_if_closed(entry.key, Publishing(entry.layout, policy))
     return ClosingModel(received=received, published=received - hidden, hidden=hidden)
 
 

@@ -38,6 +38,8 @@ class Privacy:
         Every question and the epsilon of a report on it, where they are not all the same.
     readers : Readers or None
         What holds against everybody who sees only what is published, where that is more.
+    invented : bool
+        Whether that holds only if nobody invents reports: operators are told so, others nothing.
     """
 
     epsilon: float
@@ -46,6 +48,7 @@ class Privacy:
     gap: float | None
     parts: Sequence[tuple[str, float]] = ()
     readers: Readers | None = None
+    invented: bool = False
 
 
 def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None) -> Privacy:
@@ -72,6 +75,7 @@ def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None
         gap=_gap(mechanism) if isinstance(mechanism, TableMechanism) else None,
         parts=parts if len(set(losses)) > 1 else (),
         readers=readers,
+        invented=not campaign.admission.needs_token,
     )
 
 

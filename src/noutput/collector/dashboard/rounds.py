@@ -172,8 +172,6 @@ def present_round(
         text += f" {words.count(int(published))} of its reports are published."
     elif published == 0:
         text += f" Its reports are published from {words.count(least)} on."
-    if entry.layout.strata.keeps_labels(number):
-        text += " Those of small combinations of labels keep their labels, and not their round."
     late = number - entry.rounds_over(now)
     if late > 0:
         before = "the round before it" if late == 1 else f"the {late} rounds before it"
@@ -251,7 +249,7 @@ def _notes(found: Mapping[str, Any], *, pending: bool) -> Iterator[str]:
     if not all(row["is_whole"] for row in found["rounds"]):
         yield (
             "Rounds without a point: what is published of them is not everybody's. Reports of "
-            "small combinations of labels keep their labels there, and not their round."
+            "small groups are missing there."
         )
     if pending:
         yield "The trend is being computed; it appears here in a moment."

@@ -109,7 +109,7 @@ async def _headline(
         known = services.store.history(entry.key)
         question = entry.campaign.questions[0]
         shown = headline(question, [each for each in known if each.question == 0])
-        least = services.steps.at_least(entry.campaign.segments)
+        least = services.policy.minimum_of(entry.campaign.segments)
         values = {"headline": shown, "reports": total, "least": least, "hidden": hidden,
                   "ending": ending}  # fmt: skip
         return render("headline.html", values)
@@ -150,16 +150,20 @@ async def campaign_page(
     def draw_page() -> str:
         known, found = services.store.history(entry.key), CampaignEstimates.of(kept)
         hidden = None
-        if entry.closed and not (found.questions[place].reports or asked.selection):
+        if entry.closed and not asked.selection:
             tallies = entry.layout.tallies(services.store.counts(entry.key))
-            hidden = sum(tally.total for tally in tallies[place :: len(campaign.questions)])
+            received = sum(tally.total for tally in tallies[place :: len(campaign.questions)])
+            hidden = received - found.questions[place].reports
         shown = found.questions[place]
+        # Whoever can invent reports can fill a release: the operator alone judges that.
+        told = campaign.admission.needs_token or is_operator(token, entry)
+        readers = found.readers if told else None
         mine = [each for each in known if each.question == place and each.reports <= shown.reports]
-        step, least = _steps(services, entry, newest_reports(place, found.waves, shown.reports))
+        step, least = _sizes(services, entry, newest_reports(place, found.waves, shown.reports))
         mine = [] if asked.selection else mine
         view = question_view(entry, shown, mine, found.reports, step, asked.target, now)
         more = {
-            "found": found, "view": view, "privacy": privacy(entry, place, found.readers),
+            "found": found, "view": view, "privacy": privacy(entry, place, readers),
             "shown": shown, "step": step, "least": least, "hidden": hidden,
             "epsilon": campaign.tables[place].epsilon, "alarms": alarms,
             "ending": ending, "waves": wave_views(campaign, place, found.waves),
@@ -172,7 +176,7 @@ async def campaign_page(
 
 
 def _is_ending(entry: KnownCampaign, now: datetime) -> bool:
-    """Say whether a campaign was closed a moment ago, so that its last step may be to come."""
+    """Say whether a campaign was closed a moment ago, so that its last release may be to come."""
     since = now - (entry.closed or entry.campaign.closes)
     return entry.state(now) == "closed" and since.total_seconds() < _LAST_SECONDS
 
@@ -187,15 +191,15 @@ def _alarms(
     return services.watcher.alarms(entry, now) if is_operator(token, entry) else ()
 
 
-def _steps(services: Services, entry: KnownCampaign, reports: int) -> tuple[int, int]:
+def _sizes(services: Services, entry: KnownCampaign, reports: int) -> tuple[int, int]:
     """Return how many reports are published next, and how many at least.
 
-    With labels or rounds, every combination and round has steps of its own.
+    With labels or rounds, every group and round has releases of its own.
     """
-    steps = services.steps
+    policy = services.policy
     if entry.layout.strata.size == 1:
-        return steps.size(reports), steps.least
-    least = steps.at_least(entry.campaign.segments)
+        return policy.size(reports), policy.minimum
+    least = policy.minimum_of(entry.campaign.segments)
     return least, least
 
 

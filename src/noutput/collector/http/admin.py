@@ -78,7 +78,7 @@ async def preview_closing(campaign_id: Id, services: Shared, token: Admin) -> Cl
     """Tell how many reports would be published, and how many never, if it were closed now."""
     entry = await services.entry(campaign_id)
     check_admin(token, entry)
-    return await services.lanes.changes.run(closing, services.store, entry, services.steps)
+    return await services.lanes.changes.run(closing, services.store, entry, services.policy)
 
 
 @router.post(

@@ -172,18 +172,12 @@ class AnswerQuantileModel(_Model):
 
 
 class PublishedModel(_Model):
-    """In which steps the reports on a question were published, and what that reveals."""
+    """The releases in which the reports on a question were published."""
 
-    at: str = Field(description="When the last step was.")
-    releases: int = Field(ge=1, description="How many steps there have been.")
-    smallest_step: int = Field(ge=1, description="How many new reports the smallest one had.")
-    last_step: int = Field(ge=1, description="How many new reports the last one had.")
-    epsilon: float | None = Field(
-        description="Of everybody who sees only what is published, about a report of whatever "
-        "step; null where nothing below the epsilon of the report is proven."
-    )
-    last_epsilon: float | None = Field(description="The same about a report of the last step.")
-    delta: float = Field(description="The probability with which either may fail.")
+    at: str = Field(description="When the last one was.")
+    releases: int = Field(ge=1, description="How many there have been.")
+    smallest: int = Field(ge=1, description="How many new reports the smallest one had.")
+    last: int = Field(ge=1, description="How many new reports the last one had.")
 
 
 class _QuestionEstimate(_Model):
@@ -198,7 +192,7 @@ class _QuestionEstimate(_Model):
         "to be shown before any figure. All intervals and standard errors of the question are null "
         "then, because they allow for chance and not for forgery."
     )
-    published: PublishedModel | None = Field(description="Null before the first step.")
+    published: PublishedModel | None = Field(description="Null before the first.")
     goodness_of_fit: float | None = Field(
         description="p-value: how plausible it is that all reports came from the table."
     )
@@ -259,9 +253,10 @@ class OperatorModel(_Model):
 class ReadersModel(_Model):
     """What everybody else can learn, who sees only what is published."""
 
-    epsilon: float
+    epsilon: float = Field(description="With a schedule, about what one person sends per period.")
     delta: float
-    step: int = Field(ge=1, description="The fewest reports that were published together.")
+    campaign_epsilon: float = Field(description="About what one person sends in all periods.")
+    release: int = Field(ge=1, description="The fewest reports that were published together.")
     text: str
 
 
@@ -270,7 +265,8 @@ class PrivacyModel(_Model):
 
     operator: OperatorModel
     readers: ReadersModel | None = Field(
-        description="Null where nothing below the epsilon of the operator is proven."
+        description="Null where reports need no token: whoever can invent reports can fill a "
+        "release. Null too where nothing below the epsilon of the operator is proven."
     )
 
 
@@ -304,7 +300,7 @@ class EstimatesModel(_Model):
     state: Literal["upcoming", "open", "closed"]
     reports: int = Field(ge=0, description="How many are published.")
     as_of: str | None = Field(
-        description="When these counts were published; null before the first step."
+        description="When these counts were published; null before the first release."
     )
     privacy: PrivacyModel
     waves: list[WaveModel]

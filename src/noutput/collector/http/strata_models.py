@@ -21,15 +21,15 @@ class StrataModel(_Model):
     )
     rounds: tuple[int, int] | None = Field(description="The first and the last; null for all.")
     minimum: int | None = Field(
-        description="How many reports a combination has at least that is shown, and every step of "
-        "this collector; null without segments."
+        description="How many reports a combination has at least that is shown, and every release; "
+        "null without segments."
     )
     combinations: int = Field(ge=1, description="How many combinations of labels there are.")
     shown: int = Field(ge=0, description="How many of them have published reports, in any round.")
-    rest: int = Field(
+    without_labels: int = Field(
         ge=0, description="How many reports of these rounds are published without their labels."
     )
-    pooled: int = Field(
+    without_round: int = Field(
         ge=0, description="How many are published without their round; of all rounds alone."
     )
     partial: list[int] = Field(
@@ -102,8 +102,7 @@ class ComparisonModel(_Model):
     rounds: tuple[int, int] | None = Field(description="The first and the last; null for all.")
     level: float = Field(description="Of intervals; of differences, of all pairs together.")
     minimum: int = Field(
-        description="How many reports a combination has at least that is shown, and every step of "
-        "this collector."
+        description="How many reports a combination has at least that is shown, and every release."
     )
     groups: list[GroupModel]
     hidden: int = Field(ge=0, description="How many groups have no published report.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from noutput.collector.clock import Clock
     from noutput.collector.lanes import Lane
     from noutput.collector.metrics import Metrics
-    from noutput.collector.steps import Steps
+    from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import Directory, KnownCampaign
 
 __all__ = ["LEVEL", "Recorder"]
@@ -36,7 +36,7 @@ _log = logging.getLogger("noutput.collector")
 
 
 class Recorder(Background):
-    """Publishes counts in steps, and notes what `follow` says about them.
+    """Publishes counts, and notes what `follow` says about them.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Recorder(Background):
     metrics : Metrics
     lane : Lane
         Where the database is asked.
-    steps : Steps
-        How many new reports a step has at least.
+    policy : ReleasePolicy
+        How many new reports a release has at least.
 
     Notes
     -----
@@ -58,10 +58,8 @@ class Recorder(Background):
 
     Guarantees
     ----------
-    Between two published states of a block there are as many new reports as `Steps` says, also
-    where the collector was killed or several share a database. With labels, no combination of a
-    round is published with fewer reports than `Segments.minimum`; see
-    `noutput.collector.publishing`.
+    Every release is what `noutput.collector.publishing` says, also where the collector was killed
+    or several share a database.
     """
 
     def __init__(
@@ -71,14 +69,14 @@ class Recorder(Background):
         clock: Clock,
         metrics: Metrics,
         lane: Lane,
-        steps: Steps,
+        policy: ReleasePolicy,
     ) -> None:
         super().__init__(lane, _LOOK_SECONDS, "nothing was published", last=True)
         self._store = store
         self._directory = directory
         self._clock = clock
         self._metrics = metrics
-        self._steps = steps
+        self._policy = policy
         self._complete = False  # whether all campaigns were looked at
         self._seen: tuple[int, int] = (0, 0)
         self._looked: dict[int, tuple[int, bool, int, int]] = {}
@@ -117,9 +115,9 @@ class Recorder(Background):
                         continue
                     self._looked[entry.key] = state
 
-    def _publish(self, entry: KnownCampaign, final: int) -> None:
-        *_, first = self._looked.get(entry.key, (0,))  # rounds that were over at the last look
-        publishing = Publishing(entry.layout, self._steps, final, first)
+    def _publish(self, entry: KnownCampaign, over: int) -> None:
+        *_, done = self._looked.get(entry.key, (0,))  # rounds that were over at the last look
+        publishing = Publishing(entry.layout, self._policy, over, done)
         now = format_instant(self._clock())
         self._store.release(entry.key, publishing, now, partial(_figure, entry))
 

@@ -19,11 +19,17 @@ from noutput.campaign.text import parse_instant
 from noutput.collector.cells import CellLayout
 from noutput.collector.estimable import check_estimable
 from noutput.collector.store import open_store
-from noutput.collector.store.exported import published_document, read_counts, read_published
+from noutput.collector.store.exported import (
+    counts_document,
+    read_counts,
+    read_releases,
+    releases_document,
+)
 from noutput.collector.store.interface import (
     COMMAND_LINE,
     Action,
     CampaignRow,
+    Counted,
     DamagedError,
     Snapshot,
     Store,
@@ -40,7 +46,7 @@ __all__ = ["back_up", "check_file", "export_campaign", "file_checksum", "restore
 
 FORMAT = "noutput-export"
 VERSION = 1
-_KEYS = ("created", "closed", "counts", "published", "rest")
+_KEYS = ("created", "closed", "counts", "releases")
 _CAMPAIGN, _COUNTS, _IDS = "campaign.json", "counts.json", "ids.bin"
 _ISSUED = "issued.bin"  # hashes of tokens, where any were handed out
 _SUMS = "SHA256SUMS"
@@ -76,15 +82,14 @@ def export_campaign(store: Store, campaign_id: str, file: Path) -> tuple[int, st
             raise InvalidArgumentError("id", "be the id of a campaign", campaign_id)
         ids = np.sort(np.frombuffer(b"".join(found.ids), "S16"))
     _check_seal(found, ids.tobytes())
-    found.row.read()  # refuses a damaged document, which no restore would read
+    campaign = found.row.read()  # refuses a damaged document, which no restore would read
     content = {
         "format": FORMAT,
         "version": VERSION,
         "created": found.row.created,
         "closed": found.row.closed,
-        "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
-        "published": published_document(found.published),
-        "rest": {str(cell): number for cell, number in sorted(found.rest.items())},
+        "counts": counts_document(found.counts, CellLayout(campaign)),
+        "releases": releases_document(found.releases),
     }
     entries = {
         _CAMPAIGN: found.row.document.encode(),
@@ -206,20 +211,20 @@ def _opened_export(file: Path, checksum: str | None) -> Iterator[Snapshot]:
                 raise DocumentError("file", f"have the checksum {checksum}", found_sum)
             campaign = Campaign.from_json(_entry(archive, _CAMPAIGN))
             content = _read_content(_entry(archive, _COUNTS), campaign)
-            counts: dict[int, int] = content["counts"]
+            counts: dict[int, Counted] = content["counts"]
             size = archive.getinfo(_IDS).file_size
-            if size != 16 * sum(counts.values()):
-                rule = f"have one id for each of {sum(counts.values())} reports"
+            reports = sum(known.reports for known in counts.values())
+            if size != 16 * reports:
+                rule = f"have one id for each of {reports} reports"
                 raise DocumentError(_IDS, rule, f"{size} bytes")
             row = CampaignRow(
                 0, campaign.id, campaign.fingerprint, campaign.to_json(),
                 content["created"], content["closed"],
             )  # fmt: skip
             with archive.open(_IDS) as ids:
-                pieces, shown = _sorted_pieces(ids), content["published"]
+                pieces, releases = _sorted_pieces(ids), content["releases"]
                 issued = _issued(archive) if _ISSUED in kept else []
-                rest = content["rest"]
-                yield Snapshot(row, counts, pieces, published=shown, issued=issued, rest=rest)
+                yield Snapshot(row, counts, pieces, releases=releases, issued=issued)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DocumentError("file", "be an export of a campaign", str(error)) from None
 
@@ -254,7 +259,7 @@ def _check_seal(found: Snapshot, ids: bytes) -> None:
     """Raise DamagedError where a campaign is not what was committed."""
     if found.seal is None:
         return
-    seal = Seal.of(found.counts, [ids])
+    seal = Seal.of(found.reports, [ids])
     problems = found.seal.problems(seal)
     if seal.ids != seal.reports and not problems:
         problems = [f"it has {seal.ids:,} ids for {seal.reports:,} reports"]
@@ -318,13 +323,9 @@ def _read_content(text: bytes, campaign: Campaign) -> dict[str, Any]:
     if found["closed"] is not None:
         parse_instant("closed", found["closed"])
     layout = CellLayout(campaign)
-    counts = read_counts("counts", found["counts"], layout)
-    rest = {cell: n for cell, n in read_counts("rest", found["rest"], layout).items() if n}
-    if not all(layout.are_counted((*filter(counts.get, counts), *rest))):
-        rule = "have no report in the rest of a round or in the pool of all rounds"
-        raise DocumentError("counts", rule, len(counts))
-    published = read_published(found["published"], counts, layout, rest)
-    return {**found, "counts": counts, "published": published, "rest": rest}
+    counts = read_counts(found["counts"], layout)
+    releases = read_releases(found["releases"], counts, layout)
+    return {**found, "counts": counts, "releases": releases}
 
 
 def _sorted_pieces(ids: IO[bytes], name: str = _IDS) -> Iterator[bytes]:

@@ -75,7 +75,7 @@ def check_database(store: Store, *, ids: bool = True, cheap: bool = False) -> It
         try:
             with store.snapshot(name) as snapshot:
                 if snapshot is not None:  # else it was deleted meanwhile
-                    reports = sum(snapshot.counts.values())
+                    reports = sum(snapshot.reports.values())
                     yield Checked(name, reports, tuple(_problems(snapshot, ids=ids)))
         except UnavailableError as error:
             yield Checked(name, 0, (str(error),))
@@ -93,7 +93,7 @@ def _problems(snapshot: Snapshot, *, ids: bool) -> Iterator[str]:
         size = CellLayout(campaign).size
         if not all(0 <= cell < size for cell in snapshot.counts):
             yield "it has counts of outputs that do not exist"
-    seal = Seal.of_counts(snapshot.counts.items())
+    seal = Seal.of_counts(snapshot.reports.items())
     for piece in snapshot.ids if ids else ():
         whole = len(piece) // 16 * 16
         if whole < len(piece):

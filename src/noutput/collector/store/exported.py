@@ -1,80 +1,125 @@
-"""Counts and published states in exports: JSON, checked when it is read."""
+"""The count table of a campaign as JSON: rows that name wave, round, labels, question and output.
+
+Of every label, a row has its text, an empty text for *not told*, or null for reports that are
+published *without labels*. Its round is null where they are published without that as well.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from noutput.campaign.text import parse_instant
-from noutput.collector.store.interface import Published, Release
+from noutput.collector.store.interface import Counted, Release
 from noutput.errors import DocumentError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from noutput.collector.cells import CellLayout
 
-__all__ = ["published_document", "read_counts", "read_published"]
+__all__ = ["counts_document", "read_counts", "read_releases", "releases_document"]
 
-_KEYS = {"counts", "releases"}
-_CELL = re.compile("0|[1-9][0-9]{0,9}")
 _LARGEST = (1 << 63) - 1  # what databases hold
 
 
-def published_document(found: Published) -> dict[str, Any]:
-    """Return what `read_published` reads."""
-    return {
-        "counts": {str(cell): number for cell, number in sorted(found.counts.items())},
-        "releases": [asdict(each) for each in found.releases],
-    }
+def counts_document(counts: Mapping[int, Counted], layout: CellLayout) -> dict[str, Any]:
+    """Return what `read_counts` reads."""
+    strata, campaign = layout.strata, layout.campaign
+    places = layout.places(np.array(sorted(counts), np.int64))
+    rounds, combinations = strata.rounds_of(places.strata), strata.combinations_of(places.strata)
+    columns = (places.blocks, rounds, combinations, places.outputs)
+    rows = []
+    for cell, (block, number, combination, output) in zip(
+        sorted(counts), zip(*(column.tolist() for column in columns), strict=True), strict=True
+    ):
+        wave, question = divmod(block, len(campaign.questions))
+        of_round = number if number < strata.rounds else None
+        labels = layout.labels_of(combination)
+        name = campaign.questions[question].name
+        rows.append([wave, of_round, *labels, name, output, *counts[cell]])
+    return {"columns": _columns(layout), "rows": rows}
 
 
-def read_counts(name: str, found: object, layout: CellLayout) -> dict[int, int]:
-    """Read the count of every cell; raise DocumentError where it is none."""
-    if not isinstance(found, dict):
-        raise DocumentError(name, "be a JSON object", found)
-    counts: dict[int, int] = {}
-    for cell, number in found.items():
-        if not (_CELL.fullmatch(cell) and int(cell) < layout.size):
-            raise DocumentError(name, f"have cells from 0 to {layout.size - 1}", cell)
-        if type(number) is not int or number < 0:
-            raise DocumentError(name, "be whole numbers, none negative", number)
-        counts[int(cell)] = number
+def _columns(layout: CellLayout) -> list[str]:
+    segments = layout.campaign.segments
+    names = [] if segments is None else [name for name, _ in segments.names]
+    return ["wave", "round", *names, "question", "output", *Counted._fields]
+
+
+def read_counts(found: object, layout: CellLayout) -> dict[int, Counted]:
+    """Read the rows of a count table; raise DocumentError where it is none."""
+    columns = _columns(layout)
+    if not isinstance(found, dict) or set(found) != {"columns", "rows"}:
+        raise DocumentError("counts", "have the keys ['columns', 'rows']", found)
+    if found["columns"] != columns:
+        raise DocumentError("counts", f"have the columns {columns}", found["columns"])
+    if not isinstance(found["rows"], list):
+        raise DocumentError("counts", "have a list of rows", found["rows"])
+    counts: dict[int, Counted] = {}
+    for row in found["rows"]:
+        if not isinstance(row, list) or len(row) != len(columns):
+            raise DocumentError("counts", f"have rows of {len(columns)} values", row)
+        cell, numbers = _cell(row[:-3], layout), row[-3:]
+        if cell is None:
+            raise DocumentError("counts", "have rows of what the campaign asks", row)
+        if cell in counts:
+            raise DocumentError("counts", "have no row twice", row)
+        if not all(type(number) is int and 0 <= number <= _LARGEST for number in numbers):
+            raise DocumentError("counts", f"be whole numbers from 0 to {_LARGEST}", row)
+        counts[cell] = Counted(*numbers)
+    _check(counts, layout)
     return counts
 
 
-def read_published(
-    found: object, counts: Mapping[int, int], layout: CellLayout, rest: Mapping[int, int]
-) -> Published:
-    """Read what was published; raise DocumentError where it does not fit the counts.
+def _cell(row: Sequence[Any], layout: CellLayout) -> int | None:
+    """Return the cell of wave, round, labels, question and output; None where there is none."""
+    wave, of_round, *labels, question, output = row
+    if type(wave) is not int or not 0 <= wave < len(layout.waves):
+        return None
+    if type(output) is not int or output < 0 or not isinstance(question, str):
+        return None
+    stratum = layout.stratum(of_round, labels)
+    return None if stratum is None else layout.waves[wave].cell(question, output, stratum)
 
-    Parameters
-    ----------
-    found : object
-    counts : mapping
-        How many reports of each cell were counted.
-    layout : CellLayout
-    rest : mapping
-        How many of them were published without their labels, or without their rounds.
-    """
-    if not isinstance(found, dict) or set(found) != _KEYS:
-        raise DocumentError("published", f"have the keys {sorted(_KEYS)}", found)
-    shown = read_counts("published", found["counts"], layout)
-    own = dict(zip(shown, layout.are_counted(shown), strict=True))
-    for cell in (*(cell for cell in shown if own[cell]), *rest):
-        number = shown.get(cell, 0) + rest.get(cell, 0)
-        if number > counts.get(cell, 0):
-            raise DocumentError("published", "have no more reports than were counted", number)
-    elsewhere = {cell: number for cell, number in shown.items() if number and not own[cell]}
-    if layout.outputs(elsewhere) != layout.outputs(rest):
-        raise DocumentError("rest", "add up to the published counts", sum(rest.values()))
-    if not isinstance(found["releases"], list):
-        raise DocumentError("releases", "be a list", found["releases"])
-    releases = [_read_release(each) for each in found["releases"]]
-    wanted = sorted(layout.totals(shown).items())
-    if [(each.question, each.reports) for each in releases] != wanted:
-        raise DocumentError("releases", "add up to the published counts", found["releases"])
-    return Published({cell: number for cell, number in shown.items() if number}, releases)
+
+def _check(counts: Mapping[int, Counted], layout: CellLayout) -> None:
+    """Refuse counts of which more is published than was counted."""
+    places = layout.places(np.fromiter(counts, np.int64, len(counts)))
+    own = layout.strata.are_counted(places.strata).tolist()
+    outputs = zip(places.blocks.tolist(), places.outputs.tolist(), strict=True)
+    moved = Counter[tuple[int, int]]()
+    for known, is_counted, output in zip(counts.values(), own, outputs, strict=True):
+        if not is_counted and (known.reports or known.moved):
+            rule = "have no report that was counted without labels or without a round"
+            raise DocumentError("counts", rule, list(known))
+        if is_counted and known.fresh < 0:
+            raise DocumentError("counts", "have no more published than counted", list(known))
+        moved[output] += known.moved if is_counted else -known.released
+    if any(moved.values()):
+        rule = "have as many reports in rows without labels as were moved there"
+        raise DocumentError("counts", rule, sum(moved.values()))
+
+
+def releases_document(releases: Sequence[Release]) -> list[dict[str, Any]]:
+    """Return what `read_releases` reads."""
+    return [asdict(each) for each in releases]
+
+
+def read_releases(
+    found: object, counts: Mapping[int, Counted], layout: CellLayout
+) -> list[Release]:
+    """Read the last release of every block; raise DocumentError where counts are others."""
+    if not isinstance(found, list):
+        raise DocumentError("releases", "be a list", found)
+    releases = [_read_release(each) for each in found]
+    wanted = layout.totals({cell: known.released for cell, known in counts.items()})
+    if [(each.question, each.reports) for each in releases] != sorted(wanted.items()):
+        raise DocumentError("releases", "add up to the published counts", found)
+    return releases
 
 
 def _read_release(found: object) -> Release:
@@ -90,5 +135,5 @@ def _read_release(found: object) -> Release:
         raise DocumentError("releases", f"have whole numbers from 0 to {_LARGEST}", found)
     release = Release(at=at, **numbers)
     if not 1 <= release.smallest <= release.last <= release.reports or release.number < 1:
-        raise DocumentError("releases", "have steps from 1 report to all", found)
+        raise DocumentError("releases", "have from 1 report to all", found)
     return release

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from noutput.collector.publishing import Publishing
+    from noutput.collector.publishing import NewRelease, Publishing
     from noutput.collector.store.seal import Seal
 
 __all__ = [
-    "COMMAND_LINE", "Action", "CampaignRow", "ConflictError", "DamagedError", "Followed",
+    "COMMAND_LINE", "Action", "CampaignRow", "ConflictError", "Counted", "DamagedError", "Followed",
     "LogEntry", "Milestone", "Outcome", "Published", "Release", "ReportSink", "Snapshot", "Store",
     "Submission", "TokenRow", "UnavailableError",
 ]  # fmt: skip
@@ -129,15 +129,38 @@ class Milestone:
 Followed: TypeAlias = Callable[[int, dict[int, int]], tuple[float, float, float] | None]
 
 
+class Counted(NamedTuple):
+    """A row of the count table: the reports with one output, of one question, group and round.
+
+    Parameters
+    ----------
+    reports : int
+        How many were counted here.
+    released : int
+        How many everybody may see here. Rows without labels, or without a round, have nothing else.
+    moved : int
+        How many of those counted here everybody may see in a row without labels or round.
+    """
+
+    reports: int
+    released: int = 0
+    moved: int = 0
+
+    @property
+    def fresh(self) -> int:
+        """How many were never published."""
+        return self.reports - self.released - self.moved
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The last time that counts of one block were published.
+    """The last release of one block of counts.
 
     Parameters
     ----------
     question : int
-        The number of the block in the layout of the cells: in the first wave and stratum, the place
-        of the question.
+        The number of the block in the layout of the cells: in the first wave, round and group, the
+        index of the question.
     reports : int
         How many have been published.
     at : str
@@ -158,7 +181,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What everybody may see of a campaign: counts as of the last release of every block.
+    """What everybody may see of a campaign: the sum of all releases.
 
     Parameters
     ----------
@@ -166,14 +189,14 @@ class Published:
         The published count of every cell that has one.
     releases : sequence of Release
         At most one per block, in their order.
-    left : dict
-        How many reports of each cell are not in its published count, where there are any. Nobody
-        is to see them: they say which rounds are published as a whole, once they are over.
+    reports : dict
+        How many reports were counted in every cell that has any. Nobody is to see them: they say
+        which rounds are published as a whole, once they are over.
     """
 
     counts: dict[int, int]
     releases: Sequence[Release] = ()
-    left: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
+    reports: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,31 +206,32 @@ class Snapshot:
     Parameters
     ----------
     row : CampaignRow
-    counts : dict
-        The count of every cell with a report.
+    counts : dict of Counted
+        Every cell with a report, counted or published.
     ids : iterator of bytes
         All counted ids in pieces of whole ids, in any order; to be used once.
     history : sequence of Milestone
         What was known before.
     seal : Seal, optional
         What counts and ids add up to, where that was kept.
-    published : Published
-        What everybody may see of it.
+    releases : sequence of Release
+        The last one of every block.
     issued : sequence of bytes
         The hashes of the one-time tokens that were handed out.
-    rest : dict
-        How many reports of each cell were published without their labels or without their rounds,
-        where any were.
     """
 
     row: CampaignRow
-    counts: dict[int, int]
+    counts: dict[int, Counted]
     ids: Iterator[bytes]
     history: Sequence[Milestone] = ()
     seal: Seal | None = None
-    published: Published = field(default_factory=lambda: Published({}))
+    releases: Sequence[Release] = ()
     issued: Sequence[bytes] = ()
-    rest: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def reports(self) -> dict[int, int]:
+        """How many reports were counted in every cell that has any."""
+        return {cell: known.reports for cell, known in self.counts.items() if known.reports}
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,11 +394,11 @@ class Store(Protocol):
 
     def release(
         self, key: int, publishing: Publishing, now: str, follow: Followed
-    ) -> list[Release]:
-        """Publish the counts of every block whose next step is complete.
+    ) -> list[NewRelease]:
+        """Publish what is due, and return it.
 
-        Whatever other processes do meanwhile, every release has all reports of one moment, and as
-        many new ones as the steps say. Counts, release and milestone are kept together.
+        Whatever other processes do meanwhile, every release has all reports of one moment, and no
+        report is in two. Counts, release and milestone are kept together.
 
         Parameters
         ----------

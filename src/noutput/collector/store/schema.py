@@ -67,17 +67,17 @@ counts = Table(
     # Wave, round, labels, question, and output as one number; see `noutput.collector.cells`.
     Column("cell", Integer, primary_key=True, autoincrement=False),
     Column("reports", BigInteger, nullable=False),  # all that were counted
-    # Those of them that everybody may see: with their labels, and without.
-    Column("released", BigInteger, nullable=False, server_default="0"),
-    Column("rest", BigInteger, nullable=False, server_default="0"),
+    Column("released", BigInteger, nullable=False, server_default="0"),  # that everybody may see
+    # Those counted here that everybody may see in a row without labels, or without a round.
+    Column("moved", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# The last release of every question; see `noutput.collector.store.releases`.
+# The last release of every block of counts; see `noutput.collector.store.releases`.
 releases = Table(
     "releases", _metadata,
     Column("campaign", _number, _campaign(), primary_key=True),
-    Column("question", Integer, primary_key=True, autoincrement=False),  # its block of cells
+    Column("question", Integer, primary_key=True, autoincrement=False),  # its number
     Column("reports", BigInteger, nullable=False),  # how many are published
     Column("at", Text, nullable=False),
     Column("number", BigInteger, nullable=False),  # how many releases there have been

@@ -21,6 +21,7 @@ from noutput.collector.store.interface import (
     Action,
     CampaignRow,
     ConflictError,
+    Counted,
     DamagedError,
     Outcome,
     Snapshot,
@@ -246,14 +247,13 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             if row is None:
                 yield None
                 return
-            counts = self._counts(connection, row.key)
+            counts = self._cells(connection, row.key)
             known = self._history(connection, row.key)
             seal = self._seals(connection).get(row.key)
-            shown = self._published(connection, row.key)
+            releases = self._releases(connection, row.key)
             issued = self._issued(connection, row.key)
             ids = self._ids(connection, row.key)
-            rest = self._taken(connection, row.key)
-            yield Snapshot(row, counts, ids, known, seal, shown, issued, rest)
+            yield Snapshot(row, counts, ids, known, seal, releases, issued)
 
     def restore(self, snapshot: Snapshot, action: Action | None = None) -> CampaignRow:
         """Keep a campaign that comes from elsewhere; the number in its row is not used."""
@@ -298,10 +298,10 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
             raise ConflictError(f"a campaign {row.id!r} exists") from None
         layout = CellLayout(row.read())
         self._add_cells(connection, key, layout, 0, snapshot.counts)
-        shown = (snapshot.published, snapshot.history, snapshot.rest)
-        self._restore_published(connection, key, *shown)
+        self._put_releases(connection, key, snapshot.releases)
+        self._add_history(connection, key, snapshot.history)
         self._issue(connection, key, snapshot.issued)
-        seal = Seal.of_counts(snapshot.counts.items())
+        seal = Seal.of_counts(snapshot.reports.items())
         for piece in snapshot.ids:
             seal += Seal.of_ids(piece, self._remember(connection, key, piece))
             if key in self._remembered.crowded():
@@ -313,11 +313,14 @@ class SqlStore(SqlReleases, SqlTokens, SqlIssued):
 
     def _add_cells(
         self, connection: Connection, key: int, layout: CellLayout, start: int,
-        counts: dict[int, int],
+        counts: dict[int, Counted],
     ) -> None:  # fmt: skip
         """Make a row for every cell; where they are many, for those with reports."""
         cells = range(start, layout.size) if layout.strata.size == 1 else sorted(counts)
-        rows = [{"campaign": key, "cell": cell, "reports": counts.get(cell, 0)} for cell in cells]
+        nothing = Counted(0)
+        rows = [
+            {"campaign": key, "cell": cell, **counts.get(cell, nothing)._asdict()} for cell in cells
+        ]
         if rows:
             connection.execute(insert(schema.counts), rows)
 
