@@ -48,6 +48,7 @@ def test_the_check_finds_what_subtraction_reveals() -> None:
     assert fewest_owners([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], "aabcde") == 2
 
 
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]  # on a busy machine
 ARRIVALS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 6), st.booleans()), max_size=9
 )
@@ -110,9 +111,7 @@ LEAKS = {
 @example([(0, 1, 3, False), (0, 2, 3, True), (0, 1, 4, True), (0, 2, 1, True)], True)
 @example([(1, 1, 3, True), (1, 2, 2, True), (3, 1, 2, True), (3, 0, 3, False)], True)
 @example([(0, 1, 3, True), (2, 2, 1, True)], True)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 def test_nothing_is_about_fewer_people_than_the_minimum(
     database: Store, name: str, arrivals: Arrivals, closed: bool
 ) -> None:
@@ -122,9 +121,7 @@ def test_nothing_is_about_fewer_people_than_the_minimum(
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 6)), max_size=7), st.booleans())
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 def test_waves_hide_as_well(database: Store, arrivals: list[tuple[int, int]], closed: bool) -> None:
     first = labeled_campaign(NAMES, next_wave=NextWave(1000, 5000), tables=(TABLE,))
     counts = (((5,) * OUTPUTS,),)

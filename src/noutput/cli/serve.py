@@ -38,9 +38,14 @@ _option = partial(click.option, show_envvar=True)
     help="Reports per hour of one client in one campaign; 0 for no limit.",
 )  # fmt: skip
 @_option(
+    "--client-share", type=click.FloatRange(0, 1), default=0.25, show_default=True,
+    help="Largest share of --minimum that one client has among reports that wait to be published; "
+    "0 for no limit.",
+)  # fmt: skip
+@_option(
     "--aggregator", "aggregators", multiple=True, metavar="ADDRESS",
     help="An address or network that sends the reports of many people, which --client-reports "
-    "does not limit; may be repeated.",
+    "and --client-share do not limit; may be repeated.",
 )  # fmt: skip
 @_option(
     "--minimum", type=click.IntRange(1), default=500, show_default=True,
@@ -78,6 +83,7 @@ def command(
     rate: float,
     burst: int,
     client_reports: float,
+    client_share: float,
     aggregators: tuple[str, ...],
     minimum: int,
     growth: float,
@@ -111,6 +117,7 @@ def command(
                 requests_per_second=rate,
                 burst=burst,
                 client_reports_per_hour=client_reports,
+                client_share=client_share,
                 aggregators=aggregators,
             ),
             policy=ReleasePolicy(minimum, growth),

@@ -75,14 +75,18 @@ class Services:
         put = object.__setattr__
         limits = self.limits
         put(self, "limiter", RateLimiter(limits.requests_per_second, limits.burst))
-        put(self, "quotas", Quotas(limits, self.metrics))
+        put(self, "quotas", Quotas(limits, self.metrics, policy=self.policy))
         put(self, "directory", Directory(self.store))
         counting = sink(self.store, self.archive)
         put(self, "writer", Writer(counting, self.metrics, limits.queued_reports))
         put(self, "cache", Cache(self.store, self.metrics))
         put(self, "estimates", Estimates(self.cache, self.clock, self.lanes, self.policy))
         known = (self.store, self.directory, self.clock, self.metrics, self.lanes.store)
-        put(self, "recorder", Recorder(*known[:-1], self.lanes.publishing, self.policy))
+        put(
+            self,
+            "recorder",
+            Recorder(*known[:-1], self.lanes.publishing, self.policy, self.quotas.shares),
+        )
         put(self, "adapter", Adapter(*known[:-1], self.lanes.waves))
         put(self, "closer", Closer(self.store, self.directory, self.clock, self.lanes.store))
         put(self, "merger", Merger(self.store, self.metrics, self.lanes.merging))

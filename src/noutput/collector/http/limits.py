@@ -37,8 +37,11 @@ class Limits:
     client_reports_per_hour : float
         How many reports of one client are counted in one campaign, at once or spread over an hour;
         0 for no limit. See `noutput.collector.ingest.quotas`.
+    client_share : float
+        Which share of a release one client may send where reports need no token, a quarter by
+        default; 0 for no limit, as without a limit per hour. See `noutput.collector.ingest.shares`.
     aggregators : tuple of str
-        Addresses or networks that send for many people: they have no such limit.
+        Addresses or networks that send for many people: they have neither limit.
     body_seconds, header_seconds : float
         How long a body and the head of a request may take to arrive.
     header_bytes : int
@@ -56,6 +59,7 @@ class Limits:
     requests_per_second: float = 100.0
     burst: int = 200
     client_reports_per_hour: float = 1000.0
+    client_share: float = 0.25
     aggregators: tuple[str, ...] = ()
     body_seconds: float = 10.0
     header_seconds: float = 10.0
@@ -70,6 +74,9 @@ class Limits:
             rate = _checks.finite(name, getattr(self, name))
             if rate and rate < least:
                 raise InvalidArgumentError(name, f"be 0 or at least {least:g}", rate)
+        if not 0.0 <= _checks.finite("client_share", self.client_share) <= 1.0:
+            rule = "lie between 0 and 1"
+            raise InvalidArgumentError("client_share", rule, self.client_share)
         for each in self.aggregators:
             check_network("aggregators", each)
         _checks.whole("burst", self.burst, 1, 1 << 30)

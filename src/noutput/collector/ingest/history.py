@@ -22,6 +22,7 @@ from noutput.errors import DocumentError
 
 if TYPE_CHECKING:
     from noutput.collector.clock import Clock
+    from noutput.collector.ingest.shares import ReleaseShares
     from noutput.collector.lanes import Lane
     from noutput.collector.metrics import Metrics
     from noutput.collector.publishing import ReleasePolicy
@@ -48,6 +49,8 @@ class Recorder(Background):
         Where the database is asked.
     policy : ReleasePolicy
         How many new reports a release has at least.
+    shares : ReleaseShares
+        Those of clients, which are told what was published.
 
     Notes
     -----
@@ -70,6 +73,7 @@ class Recorder(Background):
         metrics: Metrics,
         lane: Lane,
         policy: ReleasePolicy,
+        shares: ReleaseShares,
     ) -> None:
         super().__init__(lane, _LOOK_SECONDS, "nothing was published", last=True)
         self._store = store
@@ -77,6 +81,7 @@ class Recorder(Background):
         self._clock = clock
         self._metrics = metrics
         self._policy = policy
+        self._shares = shares
         self._complete = False  # whether all campaigns were looked at
         self._seen: tuple[int, int] = (0, 0)
         self._looked: dict[int, tuple[int, bool, int, int]] = {}
@@ -120,6 +125,8 @@ class Recorder(Background):
         publishing = Publishing(entry.layout, self._policy, over, done)
         now = format_instant(self._clock())
         self._store.release(entry.key, publishing, now, partial(_figure, entry))
+        if self._shares.applies_to(entry) and entry.closed is None:
+            self._shares.look(entry, self._store.taken(entry.key, entry.layout))
 
     def _rounds_over(self, entry: KnownCampaign) -> int:
         """Return how many rounds are over, and their last reports committed."""

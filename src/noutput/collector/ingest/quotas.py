@@ -9,6 +9,8 @@ client            `Limits.client_reports_per_hour`,   a `client_network` in one 
 campaign          its `admission.reports_per_hour`    everybody in the campaign together
 ================  ==================================  ==========================================
 
+One client sends no more than a share of a release, either: `noutput.collector.ingest.shares`.
+
 A quota is a bucket: full at the start, emptied by reports, refilled evenly. So in any hour twice
 its capacity is counted at most, and its capacity per hour in the long run. Reports that were
 counted before take from a client's quota, and nothing from a campaign's: one report that is sent
@@ -25,6 +27,8 @@ from typing import TYPE_CHECKING, Final
 
 from noutput.collector.http.limits import Limits, RateLimiter
 from noutput.collector.http.problems import ProblemError
+from noutput.collector.ingest.shares import ReleaseShares
+from noutput.collector.publishing import ReleasePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +70,8 @@ class Quotas:
     metrics : Metrics
     clock : callable
         Seconds that never go back.
+    policy : ReleasePolicy, optional
+        How many reports a release has.
 
     Notes
     -----
@@ -76,8 +82,11 @@ class Quotas:
     """
 
     def __init__(
-        self, limits: Limits, metrics: Metrics, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, limits: Limits, metrics: Metrics, clock: Callable[[], float] = time.monotonic,
+        policy: ReleasePolicy | None = None,
+    ) -> None:  # fmt: skip
+        share = limits.client_share if limits.client_reports_per_hour and policy else 0.0
+        self.shares = ReleaseShares(share, policy or ReleasePolicy())
         self._most = limits.client_reports_per_hour
         self._clients = RateLimiter(self._most / _HOUR, self._most, clock)
         self._aggregators = tuple(map(ipaddress.ip_network, limits.aggregators))
@@ -86,8 +95,10 @@ class Quotas:
         self._campaigns: dict[int, _Bucket] = {}
         self._told: dict[int, int] = {}
 
-    def take(self, name: bytes, entry: KnownCampaign, reports: int, client: str) -> None:
-        """Take reports from both quotas.
+    def take(
+        self, name: bytes, entry: KnownCampaign, reports: int, client: str, cells: bytes = b""
+    ) -> None:
+        """Take reports from both quotas, and from the client's share of releases.
 
         Parameters
         ----------
@@ -97,6 +108,8 @@ class Quotas:
         reports : int
         client : str
             The client's address, which may be that of an aggregator.
+        cells : bytes
+            Those of the reports.
 
         Raises
         ------
@@ -104,6 +117,25 @@ class Quotas:
             "too-many-reports" or "campaign-limit" with the time to wait; "body-too-large" where
             no time would be long enough. Nothing is taken then.
         """
+        self._take_share(name, entry, reports, client, cells)
+        try:
+            self._take(name, entry, reports, client)
+        except ProblemError:
+            self.shares.give_back(name, entry, cells)
+            raise
+
+    def _take_share(
+        self, name: bytes, entry: KnownCampaign, reports: int, client: str, cells: bytes
+    ) -> None:
+        if not self.shares.applies_to(entry) or self._is_aggregator(client):
+            return
+        try:
+            self.shares.take(name, entry, cells)
+        except ProblemError:
+            self._metrics.refused_reports["client"] += reports
+            raise
+
+    def _take(self, name: bytes, entry: KnownCampaign, reports: int, client: str) -> None:
         capacity = entry.hourly_reports
         if self._most:
             amount = self._amount(capacity, reports) if capacity else reports
@@ -121,8 +153,11 @@ class Quotas:
             self._clients.charge(name, -self._amount(capacity, reports), entry.key)
         raise self._beyond(reports, bucket.level, capacity)
 
-    def give_back(self, name: bytes, entry: KnownCampaign, reports: int) -> None:
+    def give_back(
+        self, name: bytes, entry: KnownCampaign, reports: int, cells: bytes = b""
+    ) -> None:
         """Undo `take` for reports that could not be counted."""
+        self.shares.give_back(name, entry, cells)
         capacity = entry.hourly_reports
         if capacity:
             self._campaigns[entry.key].level += reports

@@ -86,11 +86,11 @@ class ReportsRoute:
         await self._check_open(entry)
         submission = Submission(entry.key, ids, cells)
         sender = CLIENT.get()
-        services.quotas.take(sender, entry, submission.size, _client(scope))
+        services.quotas.take(sender, entry, submission.size, _client(scope), cells)
         try:
             outcome = await services.writer.count(submission)
         except UnavailableError as error:
-            services.quotas.give_back(sender, entry, submission.size)
+            services.quotas.give_back(sender, entry, submission.size, cells)
             detail = "the reports may not be counted yet; send them again"
             wait = "5" if isinstance(error, BusyError) else "1"
             raise ProblemError("unavailable", detail, {"Retry-After": wait}) from None
@@ -98,6 +98,8 @@ class ReportsRoute:
             services.directory.forget(entry.campaign.id)
             raise _not_open(entry)
         services.quotas.counted(entry, outcome)
+        if not outcome.accepted:  # they wait already, or were published
+            services.quotas.shares.give_back(sender, entry, cells)
         services.metrics.campaign(name, outcome.accepted)
         if entry.campaign.schedule is not None:
             sizes, over = round_sizes(cells, entry.layout), entry.rounds_over(services.clock())

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from noutput.collector.cells import CellLayout
     from noutput.collector.publishing import NewRelease, Publishing
     from noutput.collector.store.seal import Seal
 
@@ -409,6 +410,9 @@ class Store(Protocol):
         follow : callable
             What is followed over time.
         """
+
+    def taken(self, key: int, layout: CellLayout) -> dict[int, int]:
+        """Return how many reports of every group are published, with their labels or without."""
 
     def left_if_closed(self, key: int, publishing: Publishing) -> int:
         """Return how many reports would never be published if the campaign were closed now."""

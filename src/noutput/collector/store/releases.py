@@ -81,6 +81,13 @@ class SqlReleases(SqlLog):
             self._add_history(connection, key, noted)
         return due
 
+    def taken(self, key: int, layout: CellLayout) -> dict[int, int]:
+        """Return how many reports of every group are published, with their labels or without."""
+        with self._read(**self._snapshot_options) as connection:
+            cells = self._cells(connection, key)
+        own = {cell: each.released + each.moved for cell, each in cells.items() if each.reports}
+        return layout.totals(own)
+
     def left_if_closed(self, key: int, publishing: Publishing) -> int:
         """Return how many reports would never be published if the campaign were closed now."""
         with self._read(**self._snapshot_options) as connection:
