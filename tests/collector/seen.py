@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
@@ -95,6 +95,16 @@ class Watched:
             )
             found.setdefault(row, [0] * OUTPUTS)[int(places.outputs[0])] = count
         self.seen.append({row: tuple(counts) for row, counts in found.items()})
+
+    def releases(self) -> Iterator[list[Sent]]:
+        """Return what was added to each row from one time to the next."""
+        before: dict[Row, tuple[int, ...]] = {}
+        for shown in self.seen:
+            for row, counts in shown.items():
+                new = np.flatnonzero(np.subtract(counts, before.get(row, (0,) * OUTPUTS)))
+                if new.size:
+                    yield [self.sent[index] for index in new]
+            before = shown
 
     def check(self) -> None:
         """Whatever is computed of all that was seen is about enough people, and is what it says."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from noutput.campaign import Admission, Campaign, Report
 from noutput.campaign.schedule import Schedule
@@ -19,6 +22,7 @@ from noutput.collector.ingest.shares import ReleaseShares
 from noutput.collector.publishing import ReleasePolicy
 from noutput.collector.store import open_store
 from noutput.collector.store.directory import KnownCampaign
+from noutput.collector.store.interface import Store
 from noutput.errors import InvalidArgumentError
 from tests.collector.conftest import make_campaign
 from tests.collector.labeled import (
@@ -28,12 +32,20 @@ from tests.collector.labeled import (
     reports,
     scheduled_campaign,
 )
+from tests.collector.seen import TABLE, Sent, Watched
 from tests.collector.service import Service, problem, start_service
 
 NAMES = {"platform": ("ios", "android")}
 IOS, ANDROID = {"platform": "ios"}, {"platform": "android"}
 REFUSED = (429, "too-many-reports")
 LIMITS = Limits(requests_per_second=0, client_reports_per_hour=10**6)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = open_store(str(tmp_path_factory.mktemp("shares") / "reports.db"))
+    yield store
+    store.close()
 
 
 @pytest.fixture
@@ -142,6 +154,47 @@ def test_what_is_released_together_is_counted_together() -> None:
     assert known.sends(10, 2, 3)
     assert not known.sends(6, 0, 6)
     assert known.sends(25, 0, 7)  # in the next period
+
+
+TURNS = st.lists(
+    st.tuples(st.booleans(), st.integers(0, 2), st.integers(0, 3), st.integers(1, 5)), max_size=12
+)
+
+
+@given(turns=TURNS, closed=st.booleans())
+@settings(
+    max_examples=60, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+def test_no_release_has_more_than_a_share_of_one_client(
+    database: Store, turns: list[tuple[bool, int, int, int]], closed: bool
+) -> None:
+    """The attack: spread over groups and rounds, just before and after releases."""
+    segments = Segments(NAMES, 100)  # type: ignore[arg-type]  # a mapping is taken
+    campaign = scheduled_campaign(schedule=Schedule("day", 2), segments=segments, tables=(TABLE,))
+    watched = Watched(database, campaign, minimum=8)
+    try:
+        entry = KnownCampaign(watched.key, campaign, b"", OPENS, None)
+        object.__setattr__(segments, "minimum", 8)
+        shares, latest = ReleaseShares(0.25, watched.policy), 0
+        for attacks, combination, number, count in turns:
+            cell = entry.layout.cell("minutes", 0, entry.layout.strata.number(number, combination))
+            for _ in range(count):
+                with suppress(ProblemError):
+                    if attacks:
+                        shares.take(b"attacker", entry, np.array([cell], "<i4").tobytes())
+                    watched.send(Sent("attacker" if attacks else None, number, combination))
+            latest = max(latest, number)
+            watched.look(over=latest)
+            shares.look(entry, database.taken(watched.key, watched.layout))
+        watched.look(over=latest + 1, closed=closed)
+        for released in watched.releases():
+            for period in (0, 1):  # what is left of two periods is two releases
+                mine = [each for each in released if each.round // 2 == period]
+                assert len(mine) >= 8 or not mine
+                assert sum(each.person == "attacker" for each in mine) <= 2
+    finally:
+        database.delete(campaign.id)
 
 
 def test_reports_with_tokens_have_no_such_limit() -> None:

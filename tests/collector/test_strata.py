@@ -10,6 +10,8 @@ from noutput.campaign.schedule import Schedule
 from noutput.campaign.segments import Segments
 from noutput.collector.cells import CellLayout
 from noutput.collector.estimable import check_estimable
+from noutput.collector.store.exported import counts_document, read_counts
+from noutput.collector.store.interface import Counted
 from noutput.collector.strata import Selection, Strata
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.tally import Tally
@@ -49,7 +51,6 @@ def test_every_report_has_a_cell_of_its_own() -> None:
                     assert layout.block(block).cells[output] == cell
                     assert layout.base(block) == place
                     assert layout.waves[0].rounds(np.array([cell], np.int32)).tolist() == [number]
-                    assert layout.stratum(number, layout.labels_of(combination)) == stratum
     assert len(found) == 14 * 12 * 10
     assert layout.size == (14 + 1) * 13 * 10
     strata = layout.places(np.arange(layout.size)).strata
@@ -62,11 +63,21 @@ def test_not_told_is_a_label_and_without_labels_is_none() -> None:
     layout = CellLayout(both())
     assert layout.labels_of(0) == ("", "")
     assert layout.labels_of(12) == (None, None)
-    assert layout.stratum(2, ("", "")) == 2 * 13
-    assert layout.stratum(2, (None, None)) == 2 * 13 + 12
-    assert layout.stratum(None, (None, None)) == 14 * 13 + 12
-    for number, labels in ((None, ("", "")), (2, ("", None)), (14, ("", "")), (True, ("", ""))):
-        assert layout.stratum(number, labels) is None
+    cells = [layout.cell("rides", 3, 2 * 13 + each) for each in (0, 5, 12)]
+    cells.append(layout.cell("rides", 3, 14 * 13 + 12))
+    counts = {cell: Counted(0) for cell in cells if cell is not None}
+    table = counts_document(counts, layout)
+    assert [row[:6] for row in table["rows"]] == [
+        [0, 2, "", "", "rides", 3], [0, 2, "ios", "paid", "rides", 3],
+        [0, 2, None, None, "rides", 3], [0, None, None, None, "rides", 3],
+    ]  # fmt: skip
+    assert read_counts(table, layout) == counts
+    for wrong in (
+        [0, None, "", "", "rides", 3], [0, 2, "", None, "rides", 3], [0, 14, "", "", "rides", 3],
+        [0, True, "", "", "rides", 3], [0, 2, [], "", "rides", 3], [0, 14, None, None, "rides", 3],
+    ):  # fmt: skip
+        with pytest.raises(DocumentError, match="have rows of what the campaign asks"):
+            read_counts({**table, "rows": [[*wrong, 0, 0, 0]]}, layout)
     assert layout.without_labels(2 * (2 * 13 + 5) + 1) == 2 * (2 * 13 + 12) + 1
     assert layout.without_round(2 * (2 * 13 + 12) + 1) == 2 * (14 * 13 + 12) + 1
     for plain in (CellLayout(make_campaign()), CellLayout(scheduled_campaign())):

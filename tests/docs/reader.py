@@ -26,7 +26,7 @@ from tests.docs.blocks import ROOT, Block, blocks
 _LOCAL = "http://127.0.0.1:8000"  # where the pages let the collector listen
 _PUBLIC = "https://collect.example"
 _FINGERPRINT = "<fingerprint>"  # of the campaign that `noutput campaign create` has made
-_USUAL_STEPS = ("--step", "500", "--step-share", "0.1")  # where other tests have none
+_USUAL_POLICY = ("--minimum", "500", "--growth", "0.1")  # where other tests have none
 _FIRST_PAGE = "docs/quickstart/campaign.md"
 _SECONDS = 600
 _TYPED = "42\n"  # what a reader types who is asked for a number
@@ -172,7 +172,7 @@ class Reader:
             del options[place : place + 2]
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
-            defaults = ("--client-reports", "1000", *_USUAL_STEPS)
+            defaults = ("--client-reports", "1000", *_USUAL_POLICY)
             self.server = launch(database, *defaults, *options)
         told = f"Collecting at {_LOCAL}\n"
         if self.server.token is not None:

@@ -119,7 +119,7 @@ def _described(campaign: Campaign, target: Path) -> dict[str, Any]:
     from noutput.campaign.text import format_instant
 
     found = _readers(campaign)
-    published = found and {"epsilon": found.epsilon, "delta": found.delta, "step": found.release}
+    published = found and {"epsilon": found.epsilon, "delta": found.delta, "release": found.release}
     return {
         "file": str(target),
         "id": campaign.id,

@@ -32,7 +32,7 @@ def strata_lines(campaign: Campaign) -> Iterator[tuple[str, str]]:
     if segments is not None and schedule is not None:
         people = format(_people(campaign), ",")
         yield "needs", f"{people} people, if all combinations are to be shown in every round;"
-        yield "", "with fewer, reports of small ones keep their labels or their round"
+        yield "", "with fewer, reports of small ones are published without their labels"
 
 
 def _needed(campaign: Campaign) -> str:
@@ -46,7 +46,7 @@ def _needed(campaign: Campaign) -> str:
 
 
 def _least(segments: Segments) -> str:
-    """Return how many reports a combination has that a collector shows; it has steps of its own."""
+    """Return how many reports a combination has that a collector shows, by its own minimum too."""
     from noutput.collector.publishing import ReleasePolicy
 
     least = ReleasePolicy().minimum_of(segments)

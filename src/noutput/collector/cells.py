@@ -6,7 +6,7 @@ reports become cells, counts become tallies, and databases and exports get their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -250,29 +250,6 @@ class CellLayout:
             return (None,) * len(segments.names)
         told = dict(segments.labels(combination))
         return tuple(told.get(name, NOT_TOLD) for name, _ in segments.names)
-
-    def stratum(self, round_number: object, labels: Sequence[object]) -> int | None:
-        """Return the stratum of a round, or None, and of labels as `labels_of` returns them.
-
-        None where there is no such row.
-        """
-        strata, segments = self.strata, self.strata.segments
-        number = strata.rounds if round_number is None else round_number
-        last = strata.rounds - (round_number is not None or strata.rounds == 1)
-        if type(number) is not int or not 0 <= number <= last:
-            return None
-        if segments is None:
-            return strata.number(number, 0)
-        without = all(label is None for label in labels)
-        if without:
-            return strata.number(number, strata.combinations)
-        told = {name: label for (name, _), label in zip(segments.names, labels, strict=True)}
-        known = {name: (NOT_TOLD, *texts) for name, texts in segments.names}
-        if round_number is None or any(told[name] not in known[name] for name in told):
-            return None
-        return strata.number(
-            number, segments.combination({n: str(label) for n, label in told.items() if label})
-        )
 
     def without_labels(self, number: int) -> int:
         """Return the number of the block of the same round for reports without their labels."""

@@ -9,6 +9,7 @@ no such limit, for nobody can invent them.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from noutput.collector.http.problems import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from noutput.collector.cells import CellLayout
     from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
 
@@ -124,13 +126,18 @@ class ReleaseShares:
 
 def _by_question(entry: KnownCampaign, cells: bytes) -> dict[tuple[int, int], Counter[int]]:
     """Return how many reports every group has, per table and period."""
-    layout, schedule = entry.layout, entry.campaign.schedule
-    numbers = np.frombuffer(cells, CELL).astype(np.int64)
-    places = layout.places(numbers)
-    rounds = layout.strata.rounds_of(places.strata)
-    periods = rounds // (1 if schedule is None else schedule.rounds_per_period)
     found: dict[tuple[int, int], Counter[int]] = {}
-    columns = (places.blocks, periods, layout.numbers(places))
-    for table, period, group in zip(*(column.tolist() for column in columns), strict=True):
-        found.setdefault((table, period), Counter())[group] += 1
+    for cell, number in Counter(np.frombuffer(cells, CELL).tolist()).items():
+        question, group = _place(entry.layout, cell)
+        found.setdefault(question, Counter())[group] += number
     return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(layout: CellLayout, cell: int) -> tuple[tuple[int, int], int]:
+    """Return the table and period of a cell, which are released together at most, and its group."""
+    places = layout.places(np.array([cell], np.int64))
+    schedule = layout.campaign.schedule
+    number = int(layout.strata.rounds_of(places.strata)[0])
+    period = number if schedule is None else schedule.period(number)
+    return (int(places.blocks[0]), period), int(layout.numbers(places)[0])

@@ -60,10 +60,11 @@ def read_counts(found: object, layout: CellLayout) -> dict[int, Counted]:
     if not isinstance(found["rows"], list):
         raise DocumentError("counts", "have a list of rows", found["rows"])
     counts: dict[int, Counted] = {}
+    combinations = {layout.labels_of(each): each for each in range(layout.strata.each)}
     for row in found["rows"]:
         if not isinstance(row, list) or len(row) != len(columns):
             raise DocumentError("counts", f"have rows of {len(columns)} values", row)
-        cell, numbers = _cell(row[:-3], layout), row[-3:]
+        cell, numbers = _cell(row[:-3], layout, combinations), row[-3:]
         if cell is None:
             raise DocumentError("counts", "have rows of what the campaign asks", row)
         if cell in counts:
@@ -75,15 +76,27 @@ def read_counts(found: object, layout: CellLayout) -> dict[int, Counted]:
     return counts
 
 
-def _cell(row: Sequence[Any], layout: CellLayout) -> int | None:
+def _cell(
+    row: Sequence[Any], layout: CellLayout, combinations: Mapping[tuple[str | None, ...], int]
+) -> int | None:
     """Return the cell of wave, round, labels, question and output; None where there is none."""
-    wave, of_round, *labels, question, output = row
-    if type(wave) is not int or not 0 <= wave < len(layout.waves):
+    wave, number, *labels, question, output = row
+    strata = layout.strata
+    number = strata.rounds if number is None else number
+    if not all(type(each) is int and each >= 0 for each in (wave, number, output)):
         return None
-    if type(output) is not int or output < 0 or not isinstance(question, str):
+    if not all(isinstance(each, str | None) for each in (*labels, question)):
         return None
-    stratum = layout.stratum(of_round, labels)
-    return None if stratum is None else layout.waves[wave].cell(question, output, stratum)
+    combination = combinations.get(tuple(labels))
+    last = strata.each - 1  # the only one of reports without a round
+    if wave >= len(layout.waves) or combination is None or number > strata.rounds:
+        return None
+    if number == strata.rounds and (row[1] is not None or strata.rounds == 1 or combination < last):
+        return None
+    found: int | None = layout.waves[wave].cell(
+        question, output, strata.number(number, combination)
+    )
+    return found
 
 
 def _check(counts: Mapping[int, Counted], layout: CellLayout) -> None:
