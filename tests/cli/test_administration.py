@@ -132,7 +132,8 @@ def test_closing_says_how_many_reports_are_too_few_to_show(
     campaign = labeled_campaign({"platform": ("ios", "android")}, 500)
     (tmp_path / "labeled.json").write_text(campaign.to_json())
     database = str(tmp_path / "reports.db")
-    options = Options(database, port=0, campaigns=(tmp_path / "labeled.json",))
+    limits = Limits(aggregators=("127.0.0.1",))
+    options = Options(database, port=0, campaigns=(tmp_path / "labeled.json",), limits=limits)
     with running(options) as collector:
         drawn = reports(campaign, 480, np.random.default_rng(1), {"platform": "ios"})
         send_batch(f"{collector.url}/campaigns/commute", campaign, drawn)

@@ -69,7 +69,7 @@ def test_it_is_told_to_programs_as_well(tmp_path: Path) -> None:
     assert (told["opens"], told["closes"]) == ("2026-03-01T00:00:00Z", "2026-03-31T22:00:00Z")
     assert (told["epsilon"], told["epsilon_per_period"], told["notes"]) == (1.0, None, [])
     assert 0 < told["published"]["epsilon"] < 1 == told["epsilon"]
-    assert told["published"]["step"] == 500
+    assert told["published"]["release"] == 500
     loss = campaign.tables[0].privacy_loss()
     same = {"objective": "mean", "outputs": 3, "epsilon": 1.0, "privacy_loss": loss}
     assert told["questions"] == [{"name": "commute", **same}, {"name": "changes", **same}]

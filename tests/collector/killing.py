@@ -176,7 +176,7 @@ def check_counts(database: str, senders: Sequence[Sender], wanted: int) -> Snaps
             assert cell is not None
             counts[cell] += 1
             ids.add(bytes.fromhex(report.id))
-    assert found.counts == dict(counts)
+    assert found.reports == dict(counts)
     assert len(ids) == len(kept) // 16 == wanted
     assert {kept[start : start + 16] for start in range(0, len(kept), 16)} == ids
     return found

@@ -22,6 +22,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "NOUTPUT_RATE": ("7",),
     "NOUTPUT_BURST": ("9",),
     "NOUTPUT_CLIENT_REPORTS": ("50",),
+    "NOUTPUT_CLIENT_SHARE": ("0.5",),
     "NOUTPUT_AGGREGATORS": ("10.0.0.1", "10.1.0.0/16"),
     "NOUTPUT_MINIMUM": ("100",),
     "NOUTPUT_GROWTH": ("0.2",),
