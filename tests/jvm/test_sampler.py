@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+from bisect import bisect_right
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from noutput.campaign import Campaign, CertifiedTable
+from noutput.campaign import Campaign, Number, Table
 from tests.campaign.examples import commute_campaign, survey_campaign
 from tests.jvm.conftest import Machine
 
 LEVEL = 1e-9  # of a false alarm
 PEOPLE = 4000
+BELOW = math.nextafter(45, 0)
 VALUES: dict[str, Any] = {
     "commute": 60, "stars": 4, "age": "under 30", "means": "car", "late": True, "kilometers": 0.5,
 }  # fmt: skip
@@ -23,14 +27,29 @@ OTHERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def probabilities(campaign: Campaign, place: int, value: object) -> list[float]:
+def probabilities(campaign: Campaign, index: int, value: object) -> list[float]:
     """Return those of every output: what the table says, not what a sampler does."""
-    table, x = campaign.tables[place], campaign.questions[place].encode(value)
-    weights = np.array(table.weights, dtype=float)
-    if not isinstance(table, CertifiedTable):
-        return [float(each) / 2.0**32 for each in weights[int(x)]]
-    columns = (np.interp(x, table.knots, column) for column in weights.T)
-    return [float(each) / 2.0**32 for each in columns]
+    table, x = campaign.tables[index], campaign.questions[index].encode(value)
+    weights = np.array(table.weights, dtype=float) / 2.0**32
+    (axis,) = table.axes
+    if isinstance(axis, int):
+        return [float(each) for each in weights[int(x)]]
+    cell = min(bisect_right(axis, x), len(axis) - 1) - 1
+    share = (x - axis[cell]) / (axis[cell + 1] - axis[cell])
+    return [float(each) for each in (1 - share) * weights[cell] + share * weights[cell + 1]]
+
+
+def edge_campaign() -> Campaign:
+    """Return a campaign whose table jumps at 45 and has a row of its own per side and bound."""
+    third = 1 << 30
+    rows = ((2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 1))
+    table = Table(1.0, ((0.0, 45.0, 45.0, 180.0),),
+                  tuple(tuple(third * part for part in row) for row in rows))  # fmt: skip
+    return replace(
+        commute_campaign("edge"),
+        questions=(Number(0, 180, "minutes", edges=(45,), name="commute"),),
+        tables=(table,),
+    )
 
 
 def campaigns() -> dict[str, tuple[Campaign, dict[str, Any], dict[str, Any]]]:
@@ -39,6 +58,8 @@ def campaigns() -> dict[str, tuple[Campaign, dict[str, Any], dict[str, Any]]]:
         "one": (survey_campaign(ask="one"), VALUES, {}),  # six times fewer reports per question
         "all": (survey_campaign(ask="all"), VALUES, OTHERS),
         "between knots": (commute_campaign(epsilon=4.0), {"commute": 137}, {"commute": 125}),
+        "below an edge": (edge_campaign(), {"commute": BELOW}, {"commute": 45}),
+        "on an edge": (edge_campaign(), {"commute": 45}, {"commute": BELOW}),
     }
 
 
@@ -56,10 +77,10 @@ def counts(machine: Machine) -> dict[str, list[list[int]]]:
 def test_reports_fit_the_table(counts: dict[str, list[list[int]]], name: str) -> None:
     campaign, values, others = campaigns()[name]
     assert sum(map(sum, counts[name])) == PEOPLE * (6 if name == "all" else 1)
-    for place, question in enumerate(campaign.questions):
-        found = np.array(counts[name][place])
-        right = np.array(probabilities(campaign, place, values[question.name]))
+    for index, question in enumerate(campaign.questions):
+        found = np.array(counts[name][index])
+        right = np.array(probabilities(campaign, index, values[question.name]))
         assert stats.chisquare(found, right * found.sum()).pvalue > LEVEL, question.name
         if others:
-            wrong = np.array(probabilities(campaign, place, others[question.name]))
+            wrong = np.array(probabilities(campaign, index, others[question.name]))
             assert stats.chisquare(found, wrong * found.sum()).pvalue < LEVEL, question.name

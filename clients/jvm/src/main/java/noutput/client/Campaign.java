@@ -42,23 +42,11 @@ public final class Campaign {
     private final Segments segments;
     private final Schedule schedule; // or null
 
-    /** What the reader of a document has found. */
-    static final class Found {
-        String text;
-        boolean asksAll;
-        List<Question> questions;
-        List<Question> asked;
-        List<Table> tables;
-        List<String> chain;
-        Admission admission;
-        Segments segments;
-        Schedule schedule;
-    }
-
-    Campaign(Part part, Found found) {
+    /** Reads what is neither a question nor a wave; those were read before. */
+    Campaign(Part part, List<Question> questions, Waves waves) {
         id = part.match("id", ID, "be a letter a-z or a digit and at most 63 of a-z, 0-9 and -");
         title = part.text("title", 1, 200);
-        text = found.text;
+        text = part.text("text", 1, 1000);
         isPublic = part.truth("public");
         opensAt = Instant.read(part, "opens");
         closesAt = Instant.read(part, "closes");
@@ -67,20 +55,20 @@ public final class Campaign {
         if (opensAt >= closesAt) {
             throw part.wrong("closes", "be later than opens (" + opens + ")");
         }
-        asksAll = found.asksAll;
-        questions = Collections.unmodifiableList(new ArrayList<>(found.questions));
-        tables = Collections.unmodifiableList(new ArrayList<>(found.tables));
-        admission = found.admission;
-        segments = found.segments;
-        schedule = found.schedule;
+        asksAll = part.oneOf("ask", "one", "all").equals("all");
+        this.questions = Collections.unmodifiableList(questions);
+        tables = Collections.unmodifiableList(waves.getTables());
+        asked = Collections.unmodifiableList(waves.getAsked());
+        chain = Collections.unmodifiableList(waves.getChain());
+        admission = Admission.read(part.get("admission"));
+        segments = Segments.read(part.get("segments"));
+        schedule = Schedule.read(part, admission);
         Set<String> names = new HashSet<>();
         for (Question question : questions) {
             if (!names.add(question.getName())) {
                 throw part.wrong("questions", "have different names");
             }
         }
-        asked = Collections.unmodifiableList(new ArrayList<>(found.asked));
-        chain = Collections.unmodifiableList(new ArrayList<>(found.chain));
         if (!getFingerprint().equals(part.get("fingerprint"))) {
             throw part.wrong("fingerprint", "be " + getFingerprint());
         }

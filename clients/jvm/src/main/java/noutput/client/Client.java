@@ -356,11 +356,13 @@ public final class Client {
         int first = campaign.getAsksAll() ? 0 : random.nextInt(inputs.length);
         int last = campaign.getAsksAll() ? inputs.length - 1 : first;
         List<Report> found = new ArrayList<>();
-        for (int place = first; place <= last; place++) {
-            int output = campaign.getTable(place).draw(inputs[place], random.nextLong());
-            String name = campaign.getQuestions().get(place).getName();
+        for (int index = first; index <= last; index++) {
+            double[] value = {inputs[index]};
+            long[] word = {random.nextLong()};
+            int output = campaign.getTable(index).draw(value, word);
+            String name = campaign.getQuestions().get(index).getName();
             String id = secret.length == 0 ? newDigits(ID_BYTES)
-                    : Tokens.reportId(campaign, secret, place);
+                    : Tokens.reportId(campaign, secret, index);
             found.add(new Report(
                     campaign.getFingerprint(), name, output, id, token, labels, round));
         }

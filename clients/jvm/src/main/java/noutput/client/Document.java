@@ -12,6 +12,7 @@ final class Document {
         "format", "version", "id", "title", "text", "public", "opens", "closes", "ask", "questions",
         "waves", "tables", "segments", "schedule", "admission", "fingerprint"
     };
+    private static final String[] LISTED = {"kind", "name", "answers"};
     private static final String[] COMMON = {"label", "text", "epsilon"};
 
     private Document() {}
@@ -20,41 +21,33 @@ final class Document {
         Part part = Part.of("", document);
         part.checkFormat("noutput-campaign");
         part.checkKeys(KEYS);
-        Campaign.Found found = new Campaign.Found();
-        found.text = part.text("text", 1, 1000);
-        found.asksAll = part.oneOf("ask", "one", "all").equals("all");
-        found.admission = Admission.read(part.get("admission"));
-        found.segments = Segments.read(part.get("segments"));
-        found.schedule = Schedule.read(part, found.admission);
-        found.questions = new ArrayList<>();
-        List<?> questions = part.list("questions", 1, Campaign.MAX_QUESTIONS);
-        for (int i = 0; i < questions.size(); i++) {
-            found.questions.add(readQuestion(Part.of("questions[" + i + "]", questions.get(i))));
+        List<?> entries = part.list("questions", 1, Campaign.MAX_QUESTIONS);
+        List<Question> questions = new ArrayList<>();
+        for (int i = 0; i < entries.size(); i++) {
+            questions.add(readQuestion(Part.of("questions[" + i + "]", entries.get(i))));
         }
-        Waves waves = Waves.read(part, document, found.questions, readTables(part));
-        found.tables = waves.getTables();
-        found.asked = waves.getAsked();
-        found.chain = waves.getChain();
-        checkLosses(questions, found.tables);
-        return new Campaign(part, found);
+        Waves waves = Waves.read(part, document, questions, readTables(part));
+        checkLosses(entries, waves.getTables());
+        return new Campaign(part, questions, waves);
     }
 
     private static Question readQuestion(Part part) {
-        switch (part.oneOf("kind", "number", "scale", "choice", "yes/no")) {
+        String kind = part.oneOf("kind", "number", "scale", "choice", "yes/no");
+        switch (kind) {
             case "number":
-                part.checkKeys(new String[] {"kind", "name", "lower", "upper", "unit"}, COMMON);
+                part.checkKeys(new String[] {"kind", "name", "lower", "upper", "unit"},
+                        "label", "text", "epsilon", "edges");
                 return new NumberQuestion(part);
             case "scale":
-                part.checkKeys(new String[] {"kind", "name", "answers"},
-                        "label", "text", "epsilon", "scores");
-                return ScaleQuestion.read(part);
+                part.checkKeys(LISTED, "label", "text", "epsilon", "scores");
+                break;
             case "choice":
-                part.checkKeys(new String[] {"kind", "name", "answers"}, COMMON);
-                return new ChoiceQuestion(part);
+                part.checkKeys(LISTED, COMMON);
+                break;
             default:
                 part.checkKeys(new String[] {"kind", "name"}, COMMON);
-                return new YesNoQuestion(part);
         }
+        return new AnswersQuestion(part, kind);
     }
 
     /** A question's own epsilon is that of its table. */

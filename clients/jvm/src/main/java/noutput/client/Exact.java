@@ -71,8 +71,8 @@ final class Exact {
     }
 
     /**
-     * The row that a number of [-1, 1] is drawn from: one of its neighboring knots, chosen by the
-     * upper 32 bits of the word so that the mean is right.
+     * The row that a number is drawn from: one end of its cell, chosen by the upper 32 bits of the
+     * word so that the mean is right. A knot belongs to the cell above it, the last to the one below.
      */
     static strictfp int drawRow(double[] knots, double x, long word) {
         int cell = 0;
@@ -86,6 +86,7 @@ final class Exact {
             }
         }
         double rise = SCALE / (knots[cell + 1] - knots[cell]);
+        // in the narrowest cells the rise is infinite, and 0 times it no number: then the lower end
         return (word >>> 32) < (x - knots[cell]) * rise ? cell + 1 : cell;
     }
 

@@ -2,12 +2,17 @@ package noutput.client;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A question whose answer is a number; one outside the bounds is moved to the nearer bound. */
 public final class NumberQuestion extends Question {
+    private static final int MAX_EDGES = 31;
+
     private final double lower;
     private final double upper;
     private final String unit;
+    private final List<Double> edges = new ArrayList<>(); // where its tables jump
 
     NumberQuestion(Part part) {
         super(part, "number");
@@ -17,6 +22,17 @@ public final class NumberQuestion extends Question {
         if (!isInterval(lower, upper)) {
             throw part.wrong("upper", "be above lower by a finite number that can be halved");
         }
+        String name = part.name("edges");
+        Object given = part.has("edges") ? part.get("edges") : edges;
+        double below = lower;
+        for (double edge : Part.numbers(name, given, 0, MAX_EDGES)) {
+            if (!(edge > below && edge < upper)) {
+                String rule = "increase, and lie between " + lower + " and " + upper;
+                throw Part.wrong(name + "[" + edges.size() + "]", rule, edge);
+            }
+            edges.add(edge);
+            below = edge;
+        }
     }
 
     private NumberQuestion(NumberQuestion other, double lower, double upper) {
@@ -24,6 +40,11 @@ public final class NumberQuestion extends Question {
         unit = other.unit;
         this.lower = lower;
         this.upper = upper;
+        for (double edge : other.edges) {
+            if (edge > lower && edge < upper) {
+                edges.add(edge);
+            }
+        }
     }
 
     private static boolean isInterval(double lower, double upper) {
@@ -56,14 +77,12 @@ public final class NumberQuestion extends Question {
     }
 
     @Override
-    strictfp double encode(Object value) {
+    double encode(Object value) {
         double number = isNumber(value) ? ((Number) value).doubleValue() : Double.NaN;
         if (Double.isNaN(number) || Double.isInfinite(number)) {
             throw wrongValue("a finite number");
         }
-        double inside = Math.min(Math.max(number, lower), upper);
-        double unitValue = (inside - lower) / ((upper - lower) / 2.0) - 1.0;
-        return Math.min(Math.max(unitValue, -1.0), 1.0);
+        return Math.min(Math.max(number + 0.0, lower), upper);
     }
 
     /** The number types of the language, and no others: those may change while they are read. */
@@ -74,8 +93,24 @@ public final class NumberQuestion extends Question {
     }
 
     @Override
-    boolean fits(Table table) {
-        return table.isForNumbers();
+    void checkTable(String tableName, Table table) {
+        double[] knots = table.getKnots();
+        int last = knots.length - 1;
+        if (last < 0 || knots[0] != lower || knots[last] != upper) {
+            String rule = "have one axis with knots from " + lower + " to " + upper
+                    + ", the bounds of " + getName();
+            throw Part.wrong(tableName, rule, table);
+        }
+        List<Double> jumps = new ArrayList<>();
+        for (int k = 1; k < last; k++) {
+            if (knots[k] == knots[k - 1]) {
+                jumps.add(knots[k]);
+            }
+        }
+        if (!jumps.equals(edges)) {
+            String rule = "list twice the edges of " + getName() + ", " + edges + ", and no others";
+            throw Part.wrong(tableName, rule, jumps.toString());
+        }
     }
 
     @Override

@@ -47,7 +47,7 @@ final class Part {
         return wrong(name(key), rule, get(key));
     }
 
-    private String name(String key) {
+    String name(String key) {
         return path.isEmpty() ? key : path + "." + key;
     }
 
@@ -172,14 +172,21 @@ final class Part {
 
     /** Numbers that increase and whose squares are finite. */
     double[] increasing(String key, int low, int high) {
-        List<?> entries = list(key, low, high);
+        double[] found = numbers(name(key), get(key), low, high);
+        for (int i = 0; i < found.length; i++) {
+            if (Math.abs(found[i]) > LARGEST || i > 0 && !(found[i] > found[i - 1])) {
+                throw wrong(name(key) + "[" + i + "]",
+                        "increase, and lie between -1e100 and 1e100", found[i]);
+            }
+        }
+        return found;
+    }
+
+    static double[] numbers(String name, Object value, int low, int high) {
+        List<?> entries = list(name, value, low, high);
         double[] found = new double[entries.size()];
         for (int i = 0; i < found.length; i++) {
-            String name = name(key) + "[" + i + "]";
-            found[i] = number(name, entries.get(i));
-            if (Math.abs(found[i]) > LARGEST || i > 0 && !(found[i] > found[i - 1])) {
-                throw wrong(name, "increase, and lie between -1e100 and 1e100", entries.get(i));
-            }
+            found[i] = number(name + "[" + i + "]", entries.get(i));
         }
         return found;
     }

@@ -51,14 +51,14 @@ public abstract class Question {
     }
 
     /**
-     * What the question's table draws from: a number of [-1, 1], or the place of an answer.
+     * What the question's table draws from: a number within the bounds, or the index of an answer.
      *
      * @throws ValueException if the value is no answer; the message never repeats it
      */
     abstract double encode(Object value);
 
-    /** Whether a table has the form that the question needs. */
-    abstract boolean fits(Table table);
+    /** Refuses a table that is not for this question. */
+    abstract void checkTable(String tableName, Table table);
 
     abstract String[] objectives();
 

@@ -1,70 +1,97 @@
 package noutput.client;
 
-import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.List;
 
 /**
  * A table of whole numbers that is certified before it can be drawn from.
  *
- * <p>Every row has the probabilities of all outputs in units of 2^-32. A table with knots is for
- * numbers, and draws from the rows next to a number of [-1, 1]; any other has one row per answer.
- * Nothing of a table can be changed.
+ * <p>Every row has the probabilities of all outputs in units of 2^-32. A question has one axis per
+ * coordinate: answers have a row each, and numbers a row per knot, in the question's own unit. An
+ * inner knot that is listed twice is a jump, with one row per side. Nothing of a table can be
+ * changed. Whatever row is drawn from, the certificate holds: privacy depends neither on the knots
+ * nor on the arithmetic that finds the row.
  */
 final class Table {
     private static final String[] KEYS =
-            {"format", "version", "epsilon", "scale", "weights", "fingerprint"};
-    private static final String[] NUMBER_KEYS = {
-        "format", "version", "epsilon", "scale", "weights", "fingerprint", "outputs", "knots"
-    };
+            {"format", "version", "epsilon", "scale", "axes", "weights", "fingerprint"};
     private static final int MAX_OUTPUTS = 256;
-    private static final int MAX_KNOTS = 4096;
-    private static final int MAX_ANSWERS = 64;
-    private static final double MEAN_TOLERANCE = 1e-9;
+    private static final int MAX_ROWS = 4096;
+    private static final int MAX_COORDINATES = 2;
 
     final double epsilon;
     final String fingerprint;
-    private final double[] knots; // none for answers
+    private final double[][] knots; // per axis; none for answers
+    private final int[] sizes; // per axis: its number of rows
     private final long[][] thresholds;
     private final long[] largest;
     private final long[] smallest;
 
     /** Reads a table of a document, and certifies it. */
     static Table read(String path, Object value) {
-        Part part = Part.of(path, value);
-        return new Table(part, part.has("knots"));
+        return new Table(Part.of(path, value));
     }
 
-    private Table(Part part, boolean isNumeric) {
+    private Table(Part part) {
         part.checkFormat("noutput-table");
-        part.checkKeys(isNumeric ? NUMBER_KEYS : KEYS);
+        part.checkKeys(KEYS);
         part.whole("scale", Exact.SCALE, Exact.SCALE);
         epsilon = part.positive("epsilon");
-        double[] outputs = isNumeric ? part.increasing("outputs", 2, MAX_OUTPUTS) : null;
-        long[][] weights = readWeights(part, isNumeric, outputs);
+        List<?> axes = part.list("axes", 1, MAX_COORDINATES);
+        knots = new double[axes.size()][];
+        sizes = new int[axes.size()];
+        int rows = 1;
+        for (int i = 0; i < sizes.length; i++) {
+            String name = part.name("axes") + "[" + i + "]";
+            boolean isNumber = axes.get(i) instanceof List;
+            knots[i] = isNumber ? readKnots(name, axes.get(i)) : new double[0];
+            sizes[i] = isNumber ? knots[i].length
+                    : (int) Part.whole(name, axes.get(i), 2, AnswersQuestion.MAX_ANSWERS);
+            rows *= sizes[i];
+        }
+        if (rows > MAX_ROWS) {
+            throw part.wrong("axes", "have at most " + MAX_ROWS + " rows");
+        }
+        long[][] weights = readWeights(part, rows);
         int size = weights[0].length;
         largest = new long[size];
         smallest = new long[size];
-        thresholds = new long[weights.length][size];
+        thresholds = new long[rows][size];
         fill(weights);
         certify(epsilon, "the table claims");
-        knots = isNumeric ? readKnots(part, outputs, weights) : new double[0];
-        fingerprint = print(isNumeric, outputs, weights);
+        fingerprint = print(weights);
         if (!fingerprint.equals(part.get("fingerprint"))) {
             throw part.wrong("fingerprint", "be " + fingerprint);
         }
     }
 
-    private static long[][] readWeights(Part part, boolean isNumeric, double[] outputs) {
-        List<?> rows = part.list("weights", 2, isNumeric ? MAX_KNOTS : MAX_ANSWERS);
+    private static double[] readKnots(String name, Object value) {
+        double[] found = Part.numbers(name, value, 2, MAX_ROWS);
+        int last = found.length - 1;
+        for (int k = 1; k <= last; k++) {
+            boolean isJump = found[k] == found[k - 1] && k > 1 && k < last
+                    && found[k - 2] < found[k];
+            if (!(found[k] > found[k - 1] || isJump)) {
+                String rule = "increase, where an inner knot may be listed twice";
+                throw Part.wrong(name + "[" + k + "]", rule, found[k]);
+            }
+        }
+        if (Double.isInfinite(found[last] - found[0])) {
+            throw Part.wrong(name, "have a finite width", found[0] + ", " + found[last]);
+        }
+        return found;
+    }
+
+    private static long[][] readWeights(Part part, int count) {
+        List<?> rows = part.list("weights", count, count);
         Object first = rows.get(0);
-        int size = isNumeric ? outputs.length : first instanceof List ? ((List<?>) first).size() : 0;
+        int size = first instanceof List ? ((List<?>) first).size() : 0;
         if (size < 2 || size > MAX_OUTPUTS) {
             throw part.wrong("weights", "have from 2 to " + MAX_OUTPUTS + " columns");
         }
-        long[][] found = new long[rows.size()][size];
+        long[][] found = new long[count][size];
         for (int k = 0; k < found.length; k++) {
-            String name = "weights[" + k + "]";
+            String name = part.name("weights") + "[" + k + "]";
             List<?> row = Part.list(name, rows.get(k), size, size);
             long sum = 0;
             for (int i = 0; i < size; i++) {
@@ -95,42 +122,13 @@ final class Table {
         }
     }
 
-    private static double[] readKnots(Part part, double[] outputs, long[][] weights) {
-        double[] knots = part.increasing("knots", weights.length, weights.length);
-        if (knots[0] != -1.0 || knots[knots.length - 1] != 1.0) {
-            throw part.wrong("knots", "reach from -1 to 1");
-        }
-        BigInteger[] wholes = new BigInteger[outputs.length];
-        int scale = 0;
-        for (double each : outputs) {
-            scale = Math.max(scale, new BigDecimal(each).scale());
-        }
-        for (int i = 0; i < wholes.length; i++) {
-            wholes[i] = new BigDecimal(outputs[i]).setScale(scale).unscaledValue();
-        }
-        BigDecimal unit = new BigDecimal(Exact.SCALE);
-        for (int k = 0; k < knots.length; k++) {
-            BigInteger sum = BigInteger.ZERO;
-            for (int i = 0; i < wholes.length; i++) {
-                sum = sum.add(wholes[i].multiply(BigInteger.valueOf(weights[k][i])));
-            }
-            // exact, as every division by a power of two is, and rounded once
-            double mean = new BigDecimal(sum, scale).divide(unit).doubleValue();
-            if (!(Math.abs(mean - knots[k]) <= MEAN_TOLERANCE)) {
-                throw Part.wrong("knots[" + k + "]", "be the mean output of its row", knots[k]);
-            }
-        }
-        return knots;
-    }
-
-    private String print(boolean isNumeric, double[] outputs, long[][] weights) {
+    private String print(long[][] weights) {
         Octets form = new Octets().add("noutput-table 1\n");
-        form.addDouble(epsilon).addWord(largest.length).addWord(weights.length);
-        if (isNumeric) {
-            for (double[] each : new double[][] {outputs, knots}) {
-                for (double number : each) {
-                    form.addDouble(number);
-                }
+        form.addDouble(epsilon).addWord(largest.length).addWord(sizes.length);
+        for (int i = 0; i < sizes.length; i++) {
+            form.addWord(sizes[i]).addWord(knots[i].length > 0 ? 1 : 0);
+            for (double knot : knots[i]) {
+                form.addDouble(knot);
             }
         }
         for (long[] row : weights) {
@@ -169,21 +167,43 @@ final class Table {
         return BigInteger.valueOf(a).multiply(BigInteger.valueOf(b));
     }
 
-    boolean isForNumbers() {
-        return knots.length > 0;
+    /** The knots of a question of one number; none for any other. */
+    double[] getKnots() {
+        return sizes.length == 1 ? knots[0] : new double[0];
     }
 
-    int countRows() {
-        return thresholds.length;
+    /** Whether the table is for one question with so many answers. */
+    boolean isForAnswers(int count) {
+        return sizes.length == 1 && knots[0].length == 0 && sizes[0] == count;
     }
 
     int countOutputs() {
         return largest.length;
     }
 
-    /** The output for an input (a number of [-1, 1], or an answer's place) and a 64-bit word. */
-    int draw(double input, long word) {
-        int row = isForNumbers() ? Exact.drawRow(knots, input, word) : (int) input;
-        return Exact.drawOutput(thresholds[row], word);
+    @Override
+    public String toString() {
+        StringBuilder found = new StringBuilder();
+        for (int i = 0; i < sizes.length; i++) {
+            double[] own = knots[i];
+            found.append(i == 0 ? "" : " and ").append(own.length == 0 ? sizes[i] + " answers"
+                    : "knots from " + own[0] + " to " + own[own.length - 1]);
+        }
+        return found.toString();
+    }
+
+    /**
+     * The output for one value (a number within the knots, or the index of an answer) and one
+     * 64-bit word per coordinate: the upper half of a word finds the row of its number, the lower
+     * half of the first draws the output.
+     */
+    int draw(double[] values, long[] words) {
+        int row = 0;
+        for (int i = 0; i < sizes.length; i++) {
+            boolean isNumber = knots[i].length > 0;
+            int own = isNumber ? Exact.drawRow(knots[i], values[i], words[i]) : (int) values[i];
+            row = row * sizes[i] + own;
+        }
+        return Exact.drawOutput(thresholds[row], words[0]);
     }
 }

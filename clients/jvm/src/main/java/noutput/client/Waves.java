@@ -31,7 +31,6 @@ final class Waves {
         this.part = part;
         this.questions = questions;
         this.tables = tables;
-        asked = questions;
     }
 
     /** Reads the waves of a document, whose other parts are known. */
@@ -88,36 +87,34 @@ final class Waves {
             String name = "objectives[" + i + "]";
             Part.oneOf(name, objectives.get(i), questions.get(i).objectives());
         }
+        asked = index > 0 ? readBounds(wave) : questions;
         used.add(readTables(wave));
         if (index > 0) {
             readInputs(wave);
             readReasons(wave);
-            asked = readBounds(wave);
         } else if (wave.has("next")) {
             readNext(Part.of("waves[0].next", wave.get("next")));
         }
     }
 
     private List<Table> readTables(Part wave) {
-        List<?> places = wave.list("tables", questions.size(), questions.size());
+        List<?> indices = wave.list("tables", questions.size(), questions.size());
         List<Table> found = new ArrayList<>();
-        int known = counts.isEmpty() ? 0 : counts.get(counts.size() - 1);
-        for (int i = 0; i < places.size(); i++) {
+        int count = counts.isEmpty() ? 0 : counts.get(counts.size() - 1);
+        for (int i = 0; i < indices.size(); i++) {
             String name = "tables[" + i + "] of a wave";
             // One spelling only: tables are in the order of the first question that has them.
-            int last = Math.min(known, tables.size() - 1);
-            int place = (int) Part.whole(name, places.get(i), 0, last);
-            known = Math.max(known, place + 1);
-            Table table = tables.get(place);
-            if (!questions.get(i).fits(table)) {
-                throw Part.wrong(name, "be the place of a table for this question", place);
-            }
+            int last = Math.min(count, tables.size() - 1);
+            int index = (int) Part.whole(name, indices.get(i), 0, last);
+            count = Math.max(count, index + 1);
+            Table table = tables.get(index);
+            asked.get(i).checkTable("tables[" + index + "]", table);
             if (!used.isEmpty() && used.get(0).get(i).epsilon != table.epsilon) {
                 throw Part.wrong(name, "have the epsilon of the first wave", table.epsilon);
             }
             found.add(table);
         }
-        counts.add(known);
+        counts.add(count);
         return found;
     }
 

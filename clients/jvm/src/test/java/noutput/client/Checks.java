@@ -23,6 +23,7 @@ final class Checks {
     public static void main(String[] arguments) {
         vectors = Paths.get(arguments[0]);
         folder = Paths.get(arguments[1]);
+        TableChecks.list();
         VectorChecks.list();
         TokenChecks.list();
         ClientChecks.list();

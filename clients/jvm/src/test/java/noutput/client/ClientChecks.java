@@ -115,8 +115,8 @@ final class ClientChecks {
         equal(random.bits, 6 * (64 + 128), "bits");
         for (int place = 0; place < 6; place++) {
             Question question = all.getQuestions().get(place);
-            double input = question.encode(survey().get(question.getName()));
-            int output = all.getTable(place).draw(input, random.words.get(place));
+            double[] value = {question.encode(survey().get(question.getName()))};
+            int output = all.getTable(place).draw(value, new long[] {random.words.get(place)});
             equal(reports.get(place).getOutput(), output, question.getName());
         }
         equal(client.reports(survey()), reports, "the same reports");

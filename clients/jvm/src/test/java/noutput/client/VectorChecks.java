@@ -24,8 +24,9 @@ final class VectorChecks {
         add("the same word gives the same output", VectorChecks::draws);
         add("a table of the default size draws the same", VectorChecks::balanced);
         add("rows of answers draw the same", VectorChecks::answerDraws);
-        add("answers have the same places", VectorChecks::answers);
-        add("values map to the same double", VectorChecks::units);
+        add("pairs draw the same", VectorChecks::pairs);
+        add("answers have the same index", VectorChecks::answers);
+        add("numbers are moved into the bounds alike", VectorChecks::clamped);
         add("canonical forms are the same", VectorChecks::canonical);
         add("lying tables are refused, by whatever amount they lie", VectorChecks::lying);
         add("tables that are none are refused", VectorChecks::malformed);
@@ -54,7 +55,8 @@ final class VectorChecks {
         for (Map<String, Object> each : entries(found)) {
             Table table = tables.get(each.containsKey("table") ? ((Long) each.get("table")).intValue() : 0);
             double x = ((Number) each.get(input)).doubleValue();
-            equal(table.draw(x, word(each)), each.get("output"), each.toString());
+            int output = table.draw(new double[] {x}, new long[] {word(each)});
+            equal(output, each.get("output"), each.toString());
         }
     }
 
@@ -69,6 +71,22 @@ final class VectorChecks {
     private static void draws() throws Exception {
         Map<String, Object> found = read("draws");
         draw(tables(found.get("tables")), "x", found.get("draws"));
+    }
+
+    private static void pairs() throws Exception {
+        Map<String, Object> found = read("draws");
+        List<Table> tables = tables(found.get("pair_tables"));
+        isTrue(tables.size() >= 4 && entries(found.get("pair_draws")).size() >= 44, "enough draws");
+        for (Map<String, Object> each : entries(found.get("pair_draws"))) {
+            double[] values = new double[2];
+            long[] words = new long[2];
+            for (int i = 0; i < 2; i++) {
+                values[i] = ((Number) ((List<?>) each.get("x")).get(i)).doubleValue();
+                words[i] = Long.parseUnsignedLong((String) ((List<?>) each.get("words")).get(i), 16);
+            }
+            int output = tables.get(((Long) each.get("table")).intValue()).draw(values, words);
+            equal(output, each.get("output"), each.toString());
+        }
     }
 
     private static void balanced() throws Exception {
@@ -87,7 +105,8 @@ final class VectorChecks {
         List<Map<String, Object>> cases = entries(read("answers").get("answers"));
         isTrue(cases.size() > 150, "enough answers");
         for (Map<String, Object> each : cases) {
-            AnswersQuestion question = question(Part.of("question", each.get("question")));
+            Part part = Part.of("question", each.get("question"));
+            AnswersQuestion question = new AnswersQuestion(part, (String) part.get("kind"));
             Object value = each.get("value");
             if (each.get("place") == null) {
                 String message = refused(ValueException.class, each.toString(), () ->
@@ -100,17 +119,6 @@ final class VectorChecks {
         }
     }
 
-    private static AnswersQuestion question(Part part) {
-        switch ((String) part.get("kind")) {
-            case "scale":
-                return ScaleQuestion.read(part);
-            case "choice":
-                return new ChoiceQuestion(part);
-            default:
-                return new YesNoQuestion(part);
-        }
-    }
-
     static NumberQuestion number(double lower, double upper) {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("name", "a");
@@ -120,8 +128,8 @@ final class VectorChecks {
         return new NumberQuestion(Part.of("question", found));
     }
 
-    private static void units() throws Exception {
-        for (Map<String, Object> each : entries(read("campaigns").get("units"))) {
+    private static void clamped() throws Exception {
+        for (Map<String, Object> each : entries(read("campaigns").get("clamped"))) {
             double lower = ((Number) each.get("lower")).doubleValue();
             double upper = ((Number) each.get("upper")).doubleValue();
             double x = ((Number) each.get("x")).doubleValue();
@@ -142,14 +150,10 @@ final class VectorChecks {
         }
     }
 
-    private static Map<String, Object> frame() throws Exception {
-        List<Map<String, Object>> good = entries(read("campaigns").get("good"));
-        return Json.readObject((String) good.get(good.size() - 2).get("text")); // with one table
-    }
-
     /** Reads a table the way a client meets it: inside a campaign. */
     private static void readTable(Object table) throws Exception {
-        Map<String, Object> document = frame();
+        Map<String, Object> document = Json.readObject(
+                (String) entries(read("campaigns").get("good")).get(0).get("text"));
         document.put("tables", Collections.singletonList(table));
         Campaign.read(json(document));
     }
@@ -173,8 +177,9 @@ final class VectorChecks {
 
     private static void malformed() throws Exception {
         for (Map<String, Object> each : entries(read("tables").get("malformed"))) {
+            // not inside a campaign, which is refused for its fingerprint too
             refused(DocumentException.class, (String) each.get("why"), () ->
-                    readTable(each.get("table")));
+                    Table.read("table", each.get("table")));
         }
     }
 
