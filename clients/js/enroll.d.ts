@@ -1,7 +1,7 @@
 import type { Campaign, LedgerLocks, LedgerStorage } from "./noutput.js";
 
 /** What admits reports to a campaign that is not open: per question, an id and the token. */
-export type Admitted = (place: number) => { readonly id: string; readonly token: string };
+export type Admitted = (index: number) => { readonly id: string; readonly token: string };
 
 export interface EnrollOptions {
   /** What the issuer admits the person by, such as an enrollment code. */

@@ -114,10 +114,10 @@ export async function admit(campaign, token) {
   need(hex(data).startsWith(own), "value", "the token is none of this campaign");
   const head = [utf8("noutput-token\n"), unhex(root)];
   const ids = await Promise.all(
-    questions.map(async (_, place) =>
-      hex(await sha256(...head, [ask === "all" ? place : 0], secret)).slice(0, 32)),
+    questions.map(async (_, index) =>
+      hex(await sha256(...head, [ask === "all" ? index : 0], secret)).slice(0, 32)),
   );
-  return (place) => ({ id: ids[place], token });
+  return (index) => ({ id: ids[index], token });
 }
 
 /**

@@ -31,6 +31,8 @@ export interface NumberQuestion extends Asked {
   readonly lower: number;
   readonly upper: number;
   readonly unit: string;
+  /** Numbers inside the bounds at which rows of the table jump, so that shares below them can be told. */
+  readonly edges?: readonly number[];
 }
 
 /** Answers in their order. */
@@ -54,30 +56,21 @@ export interface YesNoQuestion extends Asked {
 
 export type Question = NumberQuestion | ScaleQuestion | ChoiceQuestion | YesNoQuestion;
 
-interface Rows {
+/** What a device draws from: the probability of every output for every row, certified. */
+export interface Table {
   readonly format: "noutput-table";
   readonly version: 1;
   readonly epsilon: number;
   readonly scale: number;
+  /**
+   * What rows stand for, per coordinate of the question: a number of answers, or the knots of a number
+   * in its own unit. An inner knot that is listed twice has a row per side.
+   */
+  readonly axes: readonly (number | readonly number[])[];
+  /** One row per answer or listed knot; of two axes, the second runs faster. */
   readonly weights: readonly (readonly number[])[];
-  /** Running sums of every row of weights. */
-  readonly thresholds: readonly (readonly number[])[];
   readonly fingerprint: string;
 }
-
-/** A table for numbers: one row per knot. */
-export interface NumberTable extends Rows {
-  readonly outputs: readonly number[];
-  readonly knots: readonly number[];
-}
-
-/** A table with one row per answer. */
-export interface AnswerTable extends Rows {
-  readonly outputs?: undefined;
-  readonly knots?: undefined;
-}
-
-export type Table = NumberTable | AnswerTable;
 
 /** A campaign whose tables have been certified; only `readCampaign` makes one. */
 export interface Campaign {
@@ -142,7 +135,7 @@ export interface NextWave {
 
 /** A wave of a campaign as its document has it. */
 export interface Wave {
-  /** The place of every question's table in the document. */
+  /** The index of every question's table in the document. */
   readonly tables: readonly number[];
   readonly objectives: readonly string[];
   /** Of the first wave, where the campaign is adaptive. */
@@ -265,20 +258,22 @@ export function exponentialFloor(epsilon: number): bigint;
 /** The first output whose weights differ by more than e^epsilon, or -1 where none does. */
 export function certify(weights: readonly (readonly number[])[], epsilon: number): number;
 
-/** The output for an input (as `encode` returns it) and the two halves of a random 64-bit word. */
+/**
+ * The output for what `encode` made of a value, one input per axis, and the halves of random 64-bit
+ * words, the upper one first, one word per axis.
+ */
 export function draw(
-  table: Pick<Table, "knots" | "thresholds">,
-  input: number,
-  upper: number,
-  lower: number,
+  table: Pick<Table, "axes" | "weights">,
+  inputs: ArrayLike<number>,
+  halves: ArrayLike<number>,
 ): number;
 
 /** The answers of a question as people read them; none for a number. */
 export function labels(question: Question): string[];
 
 /**
- * What a table draws from. A number is moved to the nearer bound where it is outside, and mapped to
- * [-1, 1]; an answer, given by itself or by its label, becomes its place, from 0.
+ * What a table draws from. A number is moved to the nearer bound where it is outside; an answer, given
+ * by itself or by its label, becomes its index.
  */
 export function encode(question: Question, value: Value): number;
 

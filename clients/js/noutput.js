@@ -14,7 +14,7 @@ const AGAIN = [408, 425, 429, 500, 502, 503, 504];
 
 const { isFinite, isInteger } = Number;
 const { isArray } = Array;
-const { keys } = Object;
+const { hasOwn, keys } = Object;
 const { abs, max, min } = Math;
 const nodeCrypto = "node:crypto"; // a variable, so that bundlers for browsers leave it alone
 const crypto = globalThis.crypto ?? (await import(nodeCrypto)).webcrypto;
@@ -69,13 +69,20 @@ function certifyAll(tables, epsilon, times) {
   return high ** times << 4096n <= most * low ** times;
 }
 
-/** The output for an input (a number of [-1, 1], or an answer's place) and a 64-bit word's halves. */
-export function draw({ knots, thresholds }, input, upper, lower) {
-  const row = knots ? drawRow(knots, input, upper) : input;
-  return thresholds[row].findIndex((sum) => lower < sum);
+/**
+ * The output for what `encode` made of a value, one input per axis, and the halves of random 64-bit
+ * words, the upper one first, one word per axis. Privacy needs no particular row: all are certified.
+ */
+export function draw({ axes, weights }, inputs, halves) {
+  const next = (row, axis, i) => row * countRows(axis) + drawRow(axis, inputs[i], halves[2 * i]);
+  let [, left] = halves;
+  return weights[axes.reduce(next, 0)].findIndex((weight) => (left -= weight) < 0);
 }
 
+const countRows = (axis) => axis.length ?? axis; // knots, or the number of answers
+
 function drawRow(knots, x, word) {
+  if (!isArray(knots)) return x; // the index of an answer
   let cell = 0;
   // By halves, so that the time does not depend on x.
   for (let end = knots.length - 1, middle; (middle = (cell + end) >> 1) > cell; ) {
@@ -92,8 +99,8 @@ export function labels({ kind, answers = [] }) {
 }
 
 /**
- * What a table draws from. A number is moved to the nearer bound where it is outside, and mapped to
- * [-1, 1]; an answer, given by itself or by its label, becomes its place, from 0.
+ * What a table draws from. A number is moved to the nearer bound where it is outside; an answer, given
+ * by itself or by its label, becomes its index.
  */
 export function encode(question, value) {
   const { kind, name, lower, upper, answers } = question;
@@ -101,14 +108,13 @@ export function encode(question, value) {
   const needValue = (holds, rule) => need(holds, "value", `the value of ${name} must be ${rule}`);
   if (kind === "number") {
     needValue(isFinite(value), "a finite number");
-    const inside = clamp(value, lower, upper);
-    return clamp((inside - lower) / ((upper - lower) / 2) - 1, -1, 1);
+    return min(max(value, lower), upper);
   }
   const all = labels(question);
   const lists = answers ? [answers, all] : [[false, true], [0, 1], all];
-  const place = max(...lists.map((list) => list.indexOf(value)));
-  needValue(place >= 0, `one of ${all.join(", ")}`);
-  return place;
+  const index = max(...lists.map((list) => list.indexOf(value)));
+  needValue(index >= 0, `one of ${all.join(", ")}`);
+  return index;
 }
 
 /** A text as it is, and a number as Python writes it, without ".0". */
@@ -118,7 +124,6 @@ const labelOf = (answer) => {
   return isLong ? answer.toExponential().replace(/e.(?=.$)/, "$&0") : `${answer}`;
 };
 
-const clamp = (value, low, high) => min(max(value, low), high);
 const utf8 = (text) => new TextEncoder().encode(text);
 const hex = (buffer) =>
   [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -163,23 +168,21 @@ export async function roundsOf({ rounds_per_period: size, answers }, root, secre
   const left = Array.from({ length: max((period + 1) * size - start, 0) }, (_, i) => start + i);
   const hmac = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", bytes(secret), hmac, false, ["sign"]);
-  const found = [];
-  let block = 0;
-  const next = async () => {
-    if (!found.length) {
+  async function* words() {
+    for (let block = 0; ; block++) {
       const tail = new DataView(new ArrayBuffer(12));
-      [0, period, block++].forEach((word, i) => tail.setUint32(4 * i, word));
+      [0, period, block].forEach((word, i) => tail.setUint32(4 * i, word));
       const message = await new Blob(["noutput rounds 1", bytes(root), tail]).arrayBuffer();
       const view = new DataView(await crypto.subtle.sign(hmac, key, message));
-      for (let i = 0; i < 8; i++) found.push(view.getUint32(4 * i));
+      for (let i = 0; i < 8; i++) yield view.getUint32(4 * i);
     }
-    return found.shift();
-  };
+  }
+  const stream = words();
   const count = min(answers, left.length);
   for (let i = 0; i < count; i++) {
     const most = left.length - i;
     let word;
-    do word = await next();
+    do word = (await stream.next()).value;
     while (word >= SCALE - (SCALE % most));
     const other = i + (word % most);
     [left[i], left[other]] = [left[other], left[i]];
@@ -204,18 +207,21 @@ const HIDDEN =
   /[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|(^|[^\u0600-\u0dff])[\u200c\u200d]/u;
 const isText = (low, high) => (value) =>
   typeof value === "string" && !HIDDEN.test(value) && has(low, high)(utf8(value));
-const isIncreasing = (most) => (values) =>
-  isList(2, most)(values) &&
-  values.every((value, i) => abs(value) <= 1e100 && isFinite(value) && !(i && value <= values[i - 1]));
+const isIncreasing = (values) =>
+  values.every((value, i) => isFinite(value) && (!i || isPositive(value - values[i - 1])));
+const isScored = (values) =>
+  isList(2, 64)(values) && isIncreasing(values) && values.every((value) => abs(value) <= 1e100);
 const isUnique = (values) => new Set(values).size === values.length;
 const isTexts = (values) => isList(2, 64)(values) && values.every(isText(1, 200)) && isUnique(values);
-const isScale = (values) => isIncreasing(64)(values) || isTexts(values);
+const isScale = (values) => isScored(values) || isTexts(values);
 const isScores = (scores, { answers }) =>
-  isIncreasing(64)(scores) && isTexts(answers) && scores.length === answers.length;
+  isScored(scores) && isTexts(answers) && scores.length === answers.length;
 const isWhole = (low, high) => (value) => isInteger(value) && value >= low && value <= high;
+const isEdges = (edges, { lower, upper }) => isList(0, 31)(edges) && isIncreasing([lower, ...edges, upper]);
+const isKnots = (knots) => // where they may be listed twice, the question says
+  isList(2, 4096)(knots) && isIncreasing(knots.filter((knot, i) => knot !== knots[i - 1]));
+const isAxis = (axis) => isWhole(2, 64)(axis) || isKnots(axis);
 const isTotal = isWhole(1, 1e12);
-const isCount = (value, { kind }) => // of an open admission without one, the text is enough
-  value === undefined ? kind !== "open" : isTotal(value);
 const isChecked = () => true; // elsewhere
 const isOpen = (admission) => admission === "open" || admission?.kind === "open";
 const isLabel = (value) => isText(1, 64)(value) && !/["\\[\]{}]/.test(value);
@@ -235,8 +241,6 @@ const isScheduled = (schedule, found) => {
   const isFree = isOpen(found.admission) && found.waves?.[0]?.next === undefined;
   return isFree && rounds <= 5000 && isInteger(rounds / schedule.rounds_per_period);
 };
-const isGoal = oneOf("balanced", "mean", "distribution");
-const isObjective = oneOf("cdf", "shares", "mean", "balanced");
 
 // What objects of a document have, per key: a check of the value and the object, or the only value.
 const CAMPAIGN = {
@@ -257,10 +261,9 @@ const CAMPAIGN = {
   admission: (value) => value === "open" || check(value, "admission", ADMISSIONS, "kind"),
   fingerprint: isChecked,
 };
-const OPEN = { kind: "open", reports_per_hour: isCount };
-const TOKEN = { ...OPEN, kind: "token" };
+const TOKEN = { kind: "token", reports_per_hour: perhaps(isTotal) };
 const ADMISSIONS = [
-  OPEN,
+  { kind: "open", reports_per_hour: isTotal }, // without one, the text is enough
   TOKEN,
   { ...TOKEN, kind: "anonymous", issuer: isMatch(/^https?:..[\w.:-]+$/), key: isMatch(/^[\w-]{456}$/) },
 ];
@@ -275,10 +278,10 @@ const TABLE = {
   version: 1,
   epsilon: isPositive,
   scale: SCALE,
-  weights: isList(2, 64),
+  axes: (axes) => isList(1, 2)(axes) && axes.every(isAxis),
+  weights: isList(2, 4096),
   fingerprint: isChecked,
 };
-const NUMBERS = { ...TABLE, outputs: isIncreasing(256), knots: isIncreasing(4096), weights: isList(2, 4096) };
 const isName = isMatch(/^[a-z][a-z0-9_]{0,63}$/);
 const SEGMENTS = { names: isSegments, minimum: isWhole(100, 1e12) };
 const SEGMENT = { name: isName, labels: isLabels };
@@ -302,6 +305,7 @@ const KINDS = [
     unit: isText(0, 64),
     lower: isFinite,
     upper: (upper, { lower }) => isFinite(upper) && isPositive((upper - lower) / 2),
+    edges: perhaps(isEdges),
   },
   { ...QUESTION, kind: "scale", answers: isScale, scores: perhaps(isScores) },
   { ...QUESTION, kind: "choice", answers: isTexts },
@@ -316,57 +320,53 @@ const check = (found, part, choices, key) => {
   const rules = choices.find((each) => each[key] === found[key]) ?? choices[0];
   for (const name of keys({ ...found, ...rules })) {
     const [rule, value] = [rules[name], found[name]];
-    const isRule = keys(rules).includes(name); // not one of those that every object inherits
-    const holds = isRule && (rule?.call ? rule(value, found) : rule === value);
+    const holds = hasOwn(rules, name) && (rule?.call ? rule(value, found) : rule === value);
     expect(holds, `${name.slice(0, 64)} of the ${part}`);
   }
   return true;
 };
 
 const freeze = (value) => {
-  if (isArray(value) || isObject(value)) Object.values(value).forEach(freeze);
+  if (value instanceof Object) Object.values(value).forEach(freeze);
   return Object.freeze(value);
 };
 
-async function readTable(found) {
-  const isNumeric = found?.knots !== undefined; // else with one row per answer
-  check(found, "table", [isNumeric ? NUMBERS : TABLE]);
-  const { version, epsilon, outputs = [], knots = [], weights } = found;
-  const size = (isNumeric ? outputs : weights[0])?.length;
+async function checkTable(found) {
+  check(found, "table", [TABLE]);
+  const { epsilon, axes, weights } = found;
+  const size = weights[0]?.length;
   const isRow = (row) =>
     isList(2, 256)(row) &&
     row.length === size &&
     row.every((weight) => isInteger(weight) && weight >= 1) &&
     row.reduce((a, b) => a + b) === SCALE;
-  expect(weights.every(isRow), "weights");
+  const rows = axes.map(countRows).reduce((a, b) => a * b);
+  expect(weights.length === rows && weights.every(isRow), "weights");
   const output = certify(weights, epsilon);
   need(output < 0, "privacy", `output ${output} is not as private as the table claims`);
-  const isMean = (row, k) => {
-    const sum = row.reduce((total, weight, i) => total + weight * outputs[i], 0);
-    return abs(sum / SCALE - knots[k]) <= 1e-9;
-  };
-  const isWhole = knots[0] === -1 && knots.at(-1) === 1 && knots.length === weights.length;
-  expect(!isNumeric || (isWhole && weights.every(isMean)), "knots");
+  const form = (axis) => (isArray(axis) ? [words(axis.length, 1), doubles(...axis)] : words(axis, 0));
   const print = await sha256(
-    `noutput-table ${version}\n`,
+    "noutput-table 1\n",
     doubles(epsilon),
-    words(size, weights.length),
-    doubles(...outputs, ...knots),
+    words(size, axes.length),
+    ...axes.flatMap(form),
     ...weights.map((row) => words(...row)),
   );
   expect(found.fingerprint === print, "fingerprint");
-  const thresholds = weights.map((row) => {
-    let sum = 0;
-    return row.map((weight) => (sum += weight));
-  });
-  return { ...found, thresholds };
 }
 
-/** The tables of every question in every wave; refuses what is no chain of waves. */
-function assign({ questions, waves, opens, closes }, tables) {
-  const isEach = isList(questions.length, questions.length);
-  const isEachOf = (rule) => (list, wave) => isEach(list) && list.every((each, i) => rule(each, i, wave));
-  const isFirst = (wave) => wave === waves[0];
+/** A question as a wave asks it: numbers have the bounds of the wave, and the edges inside them. */
+const askedIn = ({ bounds }, question, i) => {
+  const { 0: lower, 1: upper } = bounds?.[i] ?? {}; // whatever it is: it may not be checked yet
+  const edges = question.edges?.filter((edge) => edge > lower && edge < upper);
+  return upper === undefined ? question : { ...question, lower, upper, edges };
+};
+
+/** The table of every question in the newest wave; refuses what is no chain of waves. */
+function assign({ questions, waves, tables, opens, closes }) {
+  const { length } = questions;
+  const isEachOf = (rule) => (list, wave) =>
+    isList(length, length)(list) && list.every((entry, i) => rule(entry, i, wave));
   const tableOf = (wave, i) => tables[wave.tables[i]];
   const isBounds = (bounds, i) => {
     const { kind, lower, upper } = questions[i];
@@ -382,30 +382,36 @@ function assign({ questions, waves, opens, closes }, tables) {
       counts.every(isWhole(0, 1e15));
     return isList(earlier.length, earlier.length)(parts) && parts.every(isCounts);
   };
-  const isTable = (place, i) => {
-    const { kind, answers = [0, 1], epsilon = tableOf(waves[0], i)?.epsilon } = questions[i];
-    const table = tables[place];
-    const isRight = kind === "number" ? table?.knots : !table?.knots && table?.weights.length === answers.length;
-    return isRight && table.epsilon === epsilon; // the same in all waves
+  // Bounds once, edges twice: so there is a row per side of an edge, and nowhere else.
+  const ends = (axis) =>
+    isArray(axis) ? [axis[0], ...axis.filter((knot, k) => knot === axis[k - 1]), axis.at(-1)] : axis;
+  const isTable = (index, i, wave) => {
+    const { lower, upper, edges = [], answers = [0, 1], epsilon } = askedIn(wave, questions[i], i);
+    const axis = upper === undefined ? answers.length : [lower, ...edges, upper];
+    const table = tables[index];
+    const isLoss = table?.epsilon === (epsilon ?? tableOf(waves[0], i)?.epsilon); // the same in all waves
+    return table && isLoss && JSON.stringify(table.axes.map(ends)) === JSON.stringify([axis]);
   };
-  const isAim = (aim, i) => (questions[i].kind === "number" ? isGoal : isObjective)(aim);
+  const isAim = (aim, i) =>
+    oneOf("balanced", "mean", ...(questions[i].kind === "number" ? ["distribution"] : ["cdf", "shares"]))(aim);
   const isNext = (next) =>
     check(next, "next wave", [NEXT]) &&
     (next.until === null || (opens < next.until && next.until <= closes)) &&
     questions.some(({ kind }) => kind === "number");
   const common = { tables: isEachOf(isTable), objectives: isEachOf(isAim) };
   const later = {
+    ...common,
     bounds: isEachOf(isBounds),
     inputs: isEachOf(isInputs),
     predecessor: isChecked,
     reasons: isEachOf(isText(0, 1000)),
   };
-  for (const wave of waves)
-    check(wave, "wave", [{ ...common, ...(isFirst(wave) ? { next: waves[1] ? isNext : perhaps(isNext) } : later) }]);
+  const first = { ...common, next: waves[1] ? isNext : perhaps(isNext) };
+  waves.forEach((wave, k) => check(wave, "wave", [k ? later : first]));
   // One spelling only: tables are in the order of the first question that has them.
-  const places = [...new Set(waves.flatMap((wave) => wave.tables))];
-  expect(places.length === tables.length && places.every((place, i) => place === i), "wave");
-  return waves.map((wave) => wave.tables.map((place) => tables[place]));
+  const order = [...new Set(waves.flatMap((wave) => wave.tables))];
+  expect(order.length === tables.length && order.every((index, i) => index === i), "wave");
+  return waves.at(-1).tables.map((index) => tables[index]);
 }
 
 /** The fingerprint of every wave: of the document up to it, with the tables that are used by then. */
@@ -414,9 +420,9 @@ async function chainOf({ fingerprint, ...signed }, waves, prints) {
   let used = 0;
   for (const wave of waves) {
     expect(wave.predecessor === chain.at(-1), "predecessor");
-    used = max(used, ...wave.tables.map((place) => place + 1));
+    used = max(used, ...wave.tables.map((index) => index + 1));
     const part = { ...signed, waves: waves.slice(0, chain.length + 1), tables: prints.slice(0, used) };
-    chain.push(await sha256(`noutput-campaign ${signed.version}\n`, ...canonical(part)));
+    chain.push(await sha256("noutput-campaign 1\n", ...canonical(part)));
   }
   expect(fingerprint === chain.at(-1), "fingerprint");
   return chain;
@@ -450,25 +456,26 @@ export async function readCampaign(data) {
   const { ask, questions, waves, segments, schedule } = found;
   questions.forEach((each) => check(each, "question", KINDS, "kind"));
   expect(isUnique(questions.map(({ name }) => name)), "name");
-  const read = await Promise.all(found.tables.map(readTable));
-  const prints = read.map((table) => table.fingerprint);
+  await Promise.all(found.tables.map(checkTable));
+  const prints = found.tables.map((table) => table.fingerprint);
   expect(isUnique(prints), "list of tables");
-  const tables = assign(found, read).at(-1);
+  const tables = assign(found);
   const chain = await chainOf(found, waves, prints);
   const add = (sum, { epsilon }) => (ask === "all" ? sum + epsilon : max(sum, epsilon));
-  const [lower, upper] = [0, 1].map((end) => (i) => waves.at(-1).bounds?.[i]?.[end]);
-  const asked = questions.map((each, i) =>
-    upper(i) === undefined ? each : { ...each, lower: lower(i), upper: upper(i) },
-  );
+  const asked = questions.map((question, i) => askedIn(waves.at(-1), question, i));
   const epsilon = tables.reduce(add, 0);
-  const strata = {
+  const campaign = freeze({
+    ...found,
+    asked,
+    tables,
+    epsilon,
+    chain,
+    root: chain[0],
     rounds: countRounds(found),
     combinations: countCombinations(segments),
     epsilonPerPeriod: epsilon * (schedule?.answers ?? 1),
     notice: noticeOf(segments, schedule),
-  };
-  const more = { asked, tables, epsilon, chain, root: chain[0], ...strata };
-  const campaign = freeze({ ...found, ...more });
+  });
   certified.add(campaign);
   return campaign;
 }
@@ -492,7 +499,7 @@ const fits = ({ ask, tables, schedule }, epsilon) => {
 const isPanel = (panel) =>
   isObject(panel) && isMatch(/^[0-9a-f]{64}$/)(panel.secret) && isWhole(0, 4999)(panel.joined);
 /** The names of the labels that are not told. */
-const leftOut = (labels = {}, told = {}) => keys(labels).filter((name) => !keys(told).includes(name));
+const leftOut = (labels = {}, told = {}) => keys(labels).filter((name) => !hasOwn(told, name));
 /** By what a ledger knows an answer: the campaign, and the round where it has some. */
 const keyOf = ({ root }, round) => (round === undefined ? root : `${root}:${round}`);
 
@@ -551,10 +558,10 @@ export class Client {
     const { names = [] } = this.#campaign.segments;
     const known = Object.fromEntries(names.map((each) => [each.name, each.labels]));
     for (const name of keys(labels)) {
-      need(keys(known).includes(name), "value", `the campaign has no segment ${name}`);
+      need(hasOwn(known, name), "value", `the campaign has no segment ${name}`);
       need(known[name].includes(labels[name]), "value", `the label of ${name} must be one of ${known[name]}`);
     }
-    const allowed = names.filter(({ name }) => keys(labels).includes(name) && this.#settings.segments.includes(name));
+    const allowed = names.filter(({ name }) => hasOwn(labels, name) && this.#settings.segments.includes(name));
     return Object.fromEntries(allowed.map(({ name }) => [name, labels[name]]));
   }
 
@@ -668,10 +675,10 @@ export class Client {
     const present = this.#present(campaign);
     this.#needOpen(campaign);
     const { value: number } = await this.#ownRounds(campaign, present).next();
-    const start = number === undefined ? "" : `, which begins at ${roundAt(campaign, number).start.toJSON()}`;
-    const when = start ? `in round ${number}${start}` : "in no further round";
-    if (number !== present) throw new NoutputError("due", `this device answers ${when}`, { round: number });
-    return number;
+    if (number === present) return number;
+    const start = number && roundAt(campaign, number).start.toJSON();
+    const when = number ? `round ${number}, which begins at ${start}` : "no further round";
+    throw new NoutputError("due", `this device answers in ${when}`, { round: number });
   }
 
   /** The rounds in which the device answers, from the present one on. */
@@ -716,26 +723,25 @@ export class Client {
   }
 
   #remember(campaign, ledger, inputs, admitted, more) {
-    const { ask, admission } = campaign;
-    const entries = ledger.reports;
+    const { id, version, ask, admission, fingerprint, questions, tables } = campaign;
     need(admitted || isOpen(admission), "value", "a token is needed");
     const { total, days } = this.#settings;
     const now = this.#needOpen(campaign);
     const { cost, spent, isEnough } = this.#budget(campaign, ledger, now);
     need(isEnough, "policy", `the policy allows ${total} in ${days} days; ${spent} is spent, this costs ${cost}`);
-    const places = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
-    const drawn = (place) => this.#draw(campaign, place, inputs[place], admitted);
-    const reports = places.map((place) => ({ ...drawn(place), ...more }));
-    const { id } = campaign;
-    entries[keyOf(campaign, more.round)] = { reports, id, epsilon: cost, answered: now, sent: false };
+    const indices = ask === "all" ? [...inputs.keys()] : [below(inputs.length)];
+    const reports = indices.map((index) => ({
+      version,
+      campaign: fingerprint,
+      question: questions[index].name,
+      output: draw(tables[index], [inputs[index]], random(2)),
+      id: hex(random(4).buffer),
+      ...admitted?.(index),
+      ...more,
+    }));
+    ledger.reports[keyOf(campaign, more.round)] = { reports, id, epsilon: cost, answered: now, sent: false };
     this.#save(ledger);
     return reports;
-  }
-
-  #draw({ version, fingerprint: campaign, questions, tables }, place, input, admitted) {
-    const output = draw(tables[place], input, ...random(2));
-    const id = hex(random(4).buffer);
-    return { version, campaign, question: questions[place].name, output, id, ...admitted?.(place) };
   }
 
   #save({ reports, panels }) {
@@ -770,7 +776,7 @@ export class Client {
 
 /** A round of a campaign: its number, and the instants from which and until just before which it lasts. */
 function roundAt({ opens, schedule }, number) {
-  const at = (place) => new Date(Date.parse(opens) + place * LENGTHS[schedule.every]);
+  const at = (round) => new Date(Date.parse(opens) + round * LENGTHS[schedule.every]);
   return { number, start: at(number), end: at(number + 1) };
 }
 
@@ -821,13 +827,15 @@ const isPlain = (found, text) => {
   const written = members(text);
   const isWhole = ([, key, digits]) => {
     const name = JSON.parse(key);
-    const isOne = name === "answers" && !digits.includes("["); // of a schedule, not those of a scale
-    return !/[.e]/i.test(digits) || !(isOne || WHOLE.test(name));
+    return !WHOLE.test(name) || !/[.e]/i.test(digits.replace(NUMBERS[name], ""));
   };
   return written.length === members(JSON.stringify(found)).length && written.every(isWhole);
 };
 
-const WHOLE = /^(version|scale|weights|tables|inputs|reports|expected|minimum|grace|rounds_per_period|.*_hour)$/;
+const WHOLE =
+  /^(version|scale|axes|weights|tables|inputs|reports|expected|minimum|grace|answers|rounds_per_period|.*_hour)$/;
+// What need not be whole: knots of an axis, and the answers of a scale, not the number of a schedule's.
+const NUMBERS = { axes: /[[,]\s*\[[^\]]*/g, answers: /\[.*/s };
 const members = (text) =>
   [...text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:[-+.\deE[\],\s]*)?/g)].filter(([, , digits]) => digits);
 

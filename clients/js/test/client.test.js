@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { locks, memory, noutput, vectors } from "../testing/module.js";
+import { locks, memory, noutput, textOf, vectors } from "../testing/module.js";
 
 const { Client, readCampaign } = noutput;
 const [commute, salary] = await Promise.all(
-  vectors("campaigns").good.slice(-2).map(({ text }) => readCampaign(text)),
+  ["commute", "salaire-2026"].map((id) => readCampaign(textOf(id))),
 );
 const now = () => Date.parse("2026-11-01T00:00:00Z");
 const policy = { epsilon: 8, total: 8.5 };
@@ -47,14 +47,13 @@ test("the person's policy decides, not the campaign's claim", async () => {
 });
 
 test("only what was certified is drawn from", async () => {
-  const certain = commute.tables[0].thresholds.map((row) => row.map((_, i) => (i ? 2 ** 32 : 0)));
-  const thresholds = { ...commute, tables: [{ ...commute.tables[0], thresholds: certain }] };
-  for (const forged of [thresholds, { ...commute, epsilon: 0 }, JSON.parse(JSON.stringify(commute))]) {
+  const certain = commute.tables[0].weights.map((row) => row.map((_, i) => (i ? 0 : 2 ** 32)));
+  const weights = { ...commute, tables: [{ ...commute.tables[0], weights: certain }] };
+  for (const forged of [weights, { ...commute, epsilon: 0 }, JSON.parse(JSON.stringify(commute))]) {
     assert.throws(() => new Client(forged, { storage: memory(), policy, now }), {
       code: "document", message: /readCampaign/,
     });
   }
-  assert.throws(() => commute.tables[0].thresholds[0].fill(0), TypeError);
   assert.throws(() => commute.tables[0].weights[0].fill(0), TypeError);
 });
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test from "node:test";
-import { memory, noutput, shortNap, vectors } from "../testing/module.js";
+import { memory, noutput, shortNap, textOf } from "../testing/module.js";
 
 const { Client, fetchCampaign, readCampaign, send } = noutput;
-const { text } = vectors("campaigns").good.at(-2);
+const text = textOf("commute");
 const campaign = await readCampaign(text);
 const now = () => Date.parse("2026-11-01T00:00:00Z");
 const newClient = (storage) => new Client(campaign, { storage, now });

@@ -71,7 +71,7 @@ test("the policy caps the sum where all are asked, and the largest where one is"
 /** A campaign that asks all of some yes/no questions, with the truth three times of four. */
 function pair(count) {
   const table = signTable({
-    format: "noutput-table", version: 1, epsilon: 1.1, scale: 2 ** 32,
+    format: "noutput-table", version: 1, epsilon: 1.1, scale: 2 ** 32, axes: [2],
     weights: [[3 * 2 ** 30, 2 ** 30], [2 ** 30, 3 * 2 ** 30]],
   });
   const questions = Array.from({ length: count }, (_, i) => ({ kind: "yes/no", name: `q${i}` }));

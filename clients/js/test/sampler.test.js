@@ -1,20 +1,22 @@
 // The sampler that devices run, with the platform's randomness, fits the tables: chi-square.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { forgetful, locks, noutput, vectors } from "../testing/module.js";
+import { forgetful, locks, noutput, textOf } from "../testing/module.js";
+import { signTable } from "../testing/sign.js";
+import { ask, neighbor } from "../testing/tables.js";
 
 const { Client, encode, readCampaign } = noutput;
-const commute = await readCampaign(vectors("campaigns").good.at(-2).text);
+const commute = await readCampaign(textOf("commute"));
 const [survey, all] = await Promise.all(
-  vectors("campaigns").good.slice(0, 2).map(({ text }) => readCampaign(text)),
+  ["survey", "survey-all"].map((id) => readCampaign(textOf(id))),
 );
 const now = () => Date.parse("2026-11-01T00:00:00Z");
 // Chi-square by degrees of freedom: exceeded once in 10^9.
 const CRITICAL = { 2: 41.45, 9: 60.67, 52: 138.04 };
 
-/** The probability of every output for a number of [-1, 1], or for the place of an answer. */
-function probabilities({ knots, weights }, x) {
-  if (!knots) return weights[x].map((weight) => weight / 2 ** 32);
+/** The probability of every output for a number in its own unit, or for the index of an answer. */
+function probabilities({ axes: [knots], weights }, x) {
+  if (!Array.isArray(knots)) return weights[x].map((weight) => weight / 2 ** 32);
   let cell = knots.length - 2;
   while (cell && knots[cell] > x) cell--;
   const share = (x - knots[cell]) / (knots[cell + 1] - knots[cell]);
@@ -41,9 +43,24 @@ for (const value of [0, 60, 180]) {
     for (let i = 0; i < 6000; i++) counts[(await client.report(value)).output]++;
     const x = encode(commute.questions[0], value);
     const [table] = commute.tables;
-    check(counts, probabilities(table, x), probabilities(table, x > 0.5 ? x - 0.3 : x + 0.3));
+    check(counts, probabilities(table, x), probabilities(table, x > 135 ? x - 27 : x + 27));
   });
 }
+
+test("reports of an edge, and of the number just below it, fit rows of their own side", async () => {
+  const weights = [[2, 1, 1], [1, 2, 1], [1, 1, 2], [2, 1, 1]].map((row) => row.map((part) => part * 2 ** 30));
+  const [{ epsilon: _, ...question }] = commute.questions;
+  const table = signTable({ ...commute.tables[0], epsilon: 1, axes: [[0, 45, 45, 180]], weights });
+  const campaign = await readCampaign(JSON.stringify(ask({ ...question, edges: [45] }, table)));
+  for (const [value, row] of [[neighbor(45, -1), 1], [45, 2]]) {
+    const counts = [0, 0, 0];
+    const client = new Client(campaign, { storage: forgetful(), locks, now });
+    for (let i = 0; i < 3000; i++) counts[(await client.report(value)).output]++;
+    const [own, other] = [row, 3 - row].map((index) => weights[index].map((weight) => weight / 2 ** 32));
+    check(counts, own, other);
+    assert.deepEqual(probabilities(campaign.tables[0], value).map((p) => Math.round(p * 4)), own.map((p) => p * 4));
+  }
+});
 
 const values = { commute: 60, stars: 4, age: "under 30", means: "car", late: true, kilometers: 0.5 };
 const others = { commute: 60, stars: 4, age: "under 30", means: "car", late: false, kilometers: 0.5 };
@@ -69,8 +86,8 @@ test("a question of any kind is drawn, and its report fits the answer", async ()
 test("where all questions are asked, reports are drawn apart from each other", async () => {
   const [late, stars] = [4, 1];
   const both = (given) => {
-    const chances = [late, stars].map((place) =>
-      probabilities(all.tables[place], encode(all.questions[place], given[all.questions[place].name])));
+    const chances = [late, stars].map((index) =>
+      probabilities(all.tables[index], encode(all.questions[index], given[all.questions[index].name])));
     return chances[0].flatMap((p) => chances[1].map((q) => p * q));
   };
   const counts = Array(10).fill(0);

@@ -8,6 +8,10 @@ export const noutput = await import(
 export const vectors = (name) =>
   JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url)));
 
+/** The text of the last good campaign of the vectors that has this id. */
+export const textOf = (id) =>
+  vectors("campaigns").good.findLast(({ text }) => JSON.parse(text).id === id).text;
+
 export const shortNap = { sleep: async () => {} };
 
 /** A storage that clients take without a lock, and that tests read as they read localStorage. */

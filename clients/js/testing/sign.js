@@ -26,12 +26,14 @@ function form(value) {
 
 /** A table document with its own fingerprint. */
 export function signTable(table) {
-  const { version, epsilon, outputs = [], knots = [], weights } = table;
+  const { version, epsilon, axes, weights } = table;
+  const coordinate = (axis) =>
+    Array.isArray(axis) ? [words(axis.length, 1), doubles(...axis)] : [words(axis, 0)];
   const fingerprint = digest(
     Buffer.from(`noutput-table ${version}\n`),
     doubles(epsilon),
-    words(weights[0].length, weights.length),
-    doubles(...outputs, ...knots),
+    words(weights[0].length, axes.length),
+    ...axes.flatMap(coordinate),
     ...weights.map((row) => words(...row)),
   );
   return { ...table, fingerprint };

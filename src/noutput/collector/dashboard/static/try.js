@@ -11,9 +11,9 @@ const PERIOD = 4; // reports at the limit in 30 days
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const format = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
-/** How likely every output is for a number of [-1, 1], or for the place of an answer. */
-function chances({ knots, weights }, x) {
-  if (!knots) return weights[x].map((weight) => weight / SCALE);
+/** How likely every output is for a number in its own unit, or for the index of an answer. */
+function chances({ axes: [knots], weights }, x) {
+  if (!Array.isArray(knots)) return weights[x].map((weight) => weight / SCALE);
   let cell = knots.length - 2;
   while (cell && knots[cell] > x) cell--;
   const share = (x - knots[cell]) / (knots[cell + 1] - knots[cell]);
@@ -67,14 +67,14 @@ function valueOf(question) {
 }
 
 /** One report in words, with its picture. */
-function describe({ tables, questions }, report, values) {
-  const name = report.question ?? report.attribute;
-  const place = questions.findIndex((question) => question.name === name);
-  const table = tables[place];
-  const mine = chances(table, encode(questions[place], values[name]));
+function describe({ tables, asked }, report, values) {
+  const name = report.question;
+  const index = asked.findIndex((question) => question.name === name);
+  const table = tables[index];
+  const mine = chances(table, encode(asked[index], values[name]));
   const column = table.weights.map((row) => row[report.output] / SCALE);
   const [least, most] = [Math.min(...column), Math.max(...column)].map((chance) => format.format(100 * chance));
-  const about = questions.length > 1 ? ` about ${labelOf(name)}` : "";
+  const about = asked.length > 1 ? ` about ${labelOf(name)}` : "";
   return {
     number: `number ${report.output} of 0 to ${mine.length - 1}${about}`,
     chance: `With your answer its chance was ${format.format(100 * mine[report.output])}%; with any other answer it would have been between ${least}% and ${most}%.`,
