@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST",
     "apart",
+    "bounded",
     "choice",
     "finite",
     "histogram",
@@ -24,7 +25,7 @@ __all__ = [
     "inner_share",
     "numbers",
     "positive",
-    "unit_value",
+    "span",
     "vector",
     "whole",
 ]
@@ -104,14 +105,22 @@ def choice(name: str, value: object, options: Collection[str]) -> str:
     raise InvalidArgumentError(name, f"be one of {wanted}", value)
 
 
-def unit_value(name: str, value: object, *, clip: bool = False) -> float:
-    """Return one number of [-1, 1]; `clip` moves others to the nearer end, NaN is refused."""
+def bounded(
+    name: str, value: object, bounds: tuple[float, float] = (-1.0, 1.0), *, clip: bool = False
+) -> float:
+    """Return a number between two bounds; `clip` moves others to the nearer one, not NaN."""
     number = _real(value)
-    if -1.0 <= number <= 1.0:
-        return number
     if clip and not math.isnan(number):
-        return math.copysign(1.0, number)
-    raise InvalidArgumentError(name, "be a number in [-1, 1]", value)
+        number = min(max(number, bounds[0]), bounds[1])
+    if bounds[0] <= number <= bounds[1]:
+        return number
+    raise InvalidArgumentError(name, f"be a number in {span(bounds)}", value)
+
+
+def span(bounds: tuple[float, float]) -> str:
+    """Return the text of a closed interval, such as "[-1, 1]"."""
+    lower, upper = (repr(float(bound)).removesuffix(".0") for bound in bounds)
+    return f"[{lower}, {upper}]"
 
 
 def numbers(name: str, rule: str, values: ArrayLike) -> NDArray[np.generic]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import InitVar, dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -26,6 +26,7 @@ from noutput.errors import DocumentError, InvalidArgumentError
 
 __all__ = [
     "MAX_ANSWERS",
+    "MAX_EDGES",
     "Answer",
     "Answers",
     "Choice",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 MAX_ANSWERS = 64
+MAX_EDGES = 31
 Answer: TypeAlias = float | str | bool
 _COMMON = ("name", "label", "text", "epsilon")
 
@@ -96,7 +98,7 @@ class Question:
         return {name: value for name, value in parts.items() if value not in ("", None)}
 
     def encode(self, value: object) -> float:
-        """Return what the question's table takes: a number of [-1, 1], or the place of an answer.
+        """Return what the question's table takes: a number, or the index of an answer.
 
         An error never repeats the value, because it is private.
         """
@@ -117,16 +119,29 @@ class Number(Question):
         The bounds. Values outside are moved to the nearer bound, on the device only.
     unit : str
         What the number counts, such as "minutes"; may be empty.
+    edges : sequence of float, optional
+        Where one cell of numbers ends and the next begins, strictly between the bounds and
+        increasing, 31 at most: a table with a jump at an edge tells how many numbers lie below
+        it. A number on an edge belongs to the cell above. None leaves the choice to the design;
+        an empty sequence asks for no edge.
+    cells : int, optional
+        In place of `edges`: so many cells of equal width, from 2 to 32.
     name, label, text, epsilon
         As in `Question`.
 
     Examples
     --------
-    >>> commute = Number(0, 180, unit="minutes", name="commute")
-    >>> commute.encode(45), commute.encode(1000), commute.from_unit(0.5)
-    (-0.5, 1.0, 135.0)
+    >>> commute = Number(0, 180, unit="minutes", edges=(30, 60), name="commute")
+    >>> commute.encode(45), commute.encode(1000)
+    (45.0, 180.0)
+    >>> Number(0, 180, cells=4).edges
+    (45.0, 90.0, 135.0)
     >>> question_from_document(commute.to_document()) == commute
     True
+    >>> Number(0, 180, edges=(30, 200))
+    Traceback (most recent call last):
+        ...
+    noutput.errors.InvalidArgumentError: edges[1] must lie strictly between 0.0 and 180.0; ...
     """
 
     kind: ClassVar[str] = "number"
@@ -134,8 +149,10 @@ class Number(Question):
     lower: float
     upper: float
     unit: str = ""
+    edges: Sequence[float] | None = field(default=None, kw_only=True)
+    cells: InitVar[int | None] = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, cells: int | None) -> None:
         self._check_common()
         check_text("unit", self.unit, 0, 64)
         lower = _checks.finite("lower", self.lower) + 0.0
@@ -143,11 +160,18 @@ class Number(Question):
         if not lower < upper:
             raise InvalidArgumentError("upper", f"be larger than lower ({lower})", upper)
         _checks.apart("bounds", lower, upper)
+        edges: object = self.edges
+        if cells is not None:
+            if edges is not None:
+                raise InvalidArgumentError("cells", "be absent where edges are given", cells)
+            count = _checks.whole("cells", cells, 2, MAX_EDGES + 1)
+            edges = [lower + (upper - lower) * k / count for k in range(1, count)]
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
+        object.__setattr__(self, "edges", _edges(edges, lower, upper))
 
     def encode(self, value: object) -> float:
-        """Map a number to [-1, 1]; one outside the bounds is moved to the nearer bound.
+        """Return a number as a float; one outside the bounds is moved to the nearer bound.
 
         An error never repeats the value, because it is private.
         """
@@ -159,17 +183,13 @@ class Number(Question):
         del value
         if math.isnan(number):
             raise InvalidArgumentError(_place(self.name), "be a finite number", kind)
-        number = min(max(number, self.lower), self.upper)
-        unit = (number - self.lower) / ((self.upper - self.lower) / 2.0) - 1.0
-        return min(max(unit, -1.0), 1.0)
-
-    def from_unit(self, value: float) -> float:
-        """Map a number of [-1, 1] back to the question's own unit."""
-        return self.lower + (value + 1.0) * ((self.upper - self.lower) / 2.0)
+        return min(max(number, self.lower), self.upper)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON writes it."""
-        own = {"lower": self.lower, "upper": self.upper, "unit": self.unit}
+        own: dict[str, Any] = {"lower": self.lower, "upper": self.upper, "unit": self.unit}
+        if self.edges is not None:
+            own["edges"] = list(self.edges)
         return {"kind": self.kind, **self._common(), **own}
 
 
@@ -393,7 +413,7 @@ class YesNo(Answers):
 
 
 _KINDS: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...]]] = {
-    "number": (Number, ("lower", "upper", "unit"), ()),
+    "number": (Number, ("lower", "upper", "unit"), ("edges",)),
     "scale": (Scale, ("answers",), ("scores",)),
     "choice": (Choice, ("answers",), ()),
     "yes/no": (YesNo, (), ()),
@@ -460,6 +480,21 @@ def question_from_answers(answers: object) -> Answers:
             return YesNo()
         raise InvalidArgumentError("answers", "be [False, True] for a yes/no question", answers)
     return Choice(list(answers)) if kinds == {str} else Scale(list(answers))
+
+
+def _edges(edges: object, lower: float, upper: float) -> tuple[float, ...] | None:
+    if edges is None:
+        return None
+    if hasattr(edges, "tolist"):  # an array
+        edges = edges.tolist()
+    if isinstance(edges, Sequence) and len(edges) > MAX_EDGES:
+        raise InvalidArgumentError("edges", f"have at most {MAX_EDGES} entries", len(edges))
+    result = _checks.increasing("edges", edges)
+    for index, edge in enumerate(result):
+        if not lower < edge < upper:
+            rule = f"lie strictly between {lower} and {upper}"
+            raise InvalidArgumentError(f"edges[{index}]", rule, edge)
+    return result
 
 
 def _listed(answers: tuple[Any, ...]) -> tuple[Any, ...]:

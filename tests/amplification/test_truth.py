@@ -13,6 +13,8 @@ import noutput as no
 from noutput.amplification import lattice, law
 from noutput.amplification.pairs import Problem
 from noutput.mechanisms.answers import AnswerMechanism
+from noutput.mechanisms.certified import Table
+from noutput.mechanisms.table import TableMechanism
 from tests.amplification.truth import add_report, exact_delta, random_table
 
 SHARES = (0.0, 0.1, 0.4, 0.8)  # of the local epsilon
@@ -28,7 +30,7 @@ def excesses(seed: int, tables: int, most_reports: int, most_rows: int = 3) -> l
         for share in SHARES:
             epsilon = share * table.privacy_loss()
             bound = no.published_delta(table, reports=reports, epsilon=epsilon)
-            truth = exact_delta(table, reports, math.exp(epsilon))
+            truth = exact_delta(table.table(), reports, math.exp(epsilon))
             found.append(bound.delta / truth if truth > 0.0 else math.inf)
     return found
 
@@ -43,6 +45,47 @@ def test_the_bound_is_never_below_the_truth_of_hundreds_of_tables(seed: int) -> 
     found = excesses(100 + seed, 40, 6, 4)
     assert min(found) >= 1.0
     assert np.median(found) < 1.5
+
+
+def jumping(rng: np.random.Generator, n_outputs: int) -> Table:
+    """Return a table of a number with random rows and a jump."""
+    found = random_table(rng, 4, n_outputs).plain
+    return Table(found.epsilon, ((0.0, 45.0, 45.0, 180.0),), found.weights)
+
+
+def rows_of_numbers(table: Table) -> NDArray[np.float64]:
+    """Return the chances of the outputs for numbers next to all knots and in between."""
+    numbers = [0.0, 20.0, math.nextafter(45.0, 0.0), 45.0, 180.0]
+    return TableMechanism.of(table).probabilities(numbers)
+
+
+def test_the_bound_is_never_below_the_truth_of_numbers_with_jumps() -> None:
+    """Whatever numbers people have, on either side of a jump."""
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        table = jumping(rng, int(rng.integers(2, 4)))
+        reports = int(rng.integers(1, 4))
+        for share in SHARES:
+            epsilon = share * table.privacy_loss()
+            bound = no.published_delta(table, reports=reports, epsilon=epsilon)
+            truth = exact_delta(rows_of_numbers(table), reports, math.exp(epsilon))
+            assert bound.delta >= truth * (1.0 - 1e-9)
+            mechanism = TableMechanism.of(table)
+            again = no.published_delta(mechanism, reports=reports, epsilon=epsilon)
+            assert again.delta == bound.delta
+
+
+def test_a_bound_that_forgets_one_side_of_a_jump_is_caught() -> None:
+    rng = np.random.default_rng(3)
+    ratios = []
+    for _ in range(8):
+        table = jumping(rng, 3)
+        forgotten = tuple(table.weights[row] for row in (0, 2, 3))
+        short = Table(table.epsilon, ((0.0, 45.0, 180.0),), forgotten)
+        bound = no.published_delta(short, reports=2, epsilon=0.1 * table.privacy_loss())
+        truth = exact_delta(rows_of_numbers(table), 2, math.exp(0.1 * table.privacy_loss()))
+        ratios.append(bound.delta / truth)
+    assert min(ratios) < 0.9
 
 
 def test_a_split_that_loses_the_mean_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,12 @@ def add_report(law: Floats, row: Floats) -> Floats:
     return result
 
 
-def exact_delta(table: AnswerMechanism, reports: int, factor: float) -> float:
-    """Return the true delta for e^epsilon = factor: the worst values of all people."""
-    rows = table.table()
-    start = np.zeros((reports + 1,) * (table.n_outputs - 1))
+def exact_delta(rows: Floats, reports: int, factor: float) -> float:
+    """Return the true delta for e^epsilon = factor: the worst values of all people.
+
+    The rows are the chances of the outputs for every value that a person may have.
+    """
+    start = np.zeros((reports + 1,) * (rows.shape[1] - 1))
     start.flat[0] = 1.0
     worst = 0.0
     for others in combinations_with_replacement(range(len(rows)), reports - 1):

@@ -9,20 +9,19 @@ from typing import Any
 from noutput._text import _HIDDEN
 from noutput.campaign import (
     Admission,
-    AnswerTable,
     Campaign,
-    CertifiedTable,
     Choice,
     NextWave,
     Number,
     Scale,
     Schedule,
     Segments,
+    Table,
     YesNo,
 )
 from noutput.mechanisms import exact
 from noutput.questions import Answers
-from tests.tables import window_table
+from tests.tables import jump_table, window_table
 
 SHAPES = [(0.5, 2, 2, 0.5), (1.0, 3, 3, 0.4), (2.0, 5, 4, 0.3), (4.0, 8, 5, 0.2), (7.5, 16, 9, 0.1)]
 OPENS = datetime(2026, 3, 1, tzinfo=UTC)
@@ -30,8 +29,10 @@ CLOSES = datetime(2036, 3, 1, 12, 30, 59, tzinfo=UTC)
 NOW = datetime(2026, 11, 1, tzinfo=UTC).timestamp()
 
 
-def example_table(shape: tuple[float, int, int, float]) -> CertifiedTable:
-    return window_table(*shape).plain
+def example_table(
+    shape: tuple[float, int, int, float], lower: float = -1.0, upper: float = 1.0
+) -> Table:
+    return window_table(*shape).plain.rescaled(lower, upper)
 
 
 def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # noqa: A002
@@ -40,7 +41,7 @@ def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # 
         title="Commute",
         text="How many minutes was your way to work?",
         questions=(Number(0, 180, "minutes", name="commute"),),
-        tables=(example_table((epsilon, 3, 3, 0.4)),),
+        tables=(example_table((epsilon, 3, 3, 0.4), 0, 180),),
         opens=OPENS,
         closes=CLOSES,
         objectives=("mean",),
@@ -49,16 +50,17 @@ def commute_campaign(id: str = "commute", epsilon: float = 1.0) -> Campaign:  # 
 
 def salary_campaign() -> Campaign:
     """Return a campaign with three attributes, 16 outputs and texts beyond ASCII."""
+    questions = (
+        Number(0.1, 25_000.7, "\u20ac", name="salary"),
+        Number(-0.0, 120, name="age"),
+        Number(-1e-3, 1e300, "%", name="change_2"),
+    )
     return Campaign(
         id="salaire-2026",
         title="Salaire \u2013 \u6708\u7d66 \U0001f4b6",
         text='Combien gagnez-vous, "\u00e0 peu pr\u00e8s" ?',
-        questions=(
-            Number(0.1, 25_000.7, "\u20ac", name="salary"),
-            Number(-0.0, 120, name="age"),
-            Number(-1e-3, 1e300, "%", name="change_2"),
-        ),
-        tables=(example_table(SHAPES[4]),) * 3,
+        questions=questions,
+        tables=tuple(example_table(SHAPES[4], each.lower, each.upper) for each in questions),
         opens=OPENS,
         closes=CLOSES,
         public=True,
@@ -76,20 +78,42 @@ def balanced_campaign() -> Campaign:
             Number(0, 180, "minutes", name="there"),
             Number(0, 180, "minutes", name="back"),
         ),
-        tables=(example_table((1.0, 128, 128, 0.4)),) * 2,
+        tables=(example_table((1.0, 128, 128, 0.4), 0, 180),) * 2,
         opens=OPENS,
         closes=CLOSES,
     )
 
 
-def answer_table(epsilon: float, n_answers: int, parts: int = 1) -> AnswerTable:
+def edges_campaign(id: str = "edges", **changes: Any) -> Campaign:  # noqa: A002
+    """Return a campaign whose numbers have edges, none, and edges that were not chosen."""
+    parts: dict[str, Any] = {
+        "title": "Commute",
+        "text": "How was your way to work?",
+        "questions": (
+            Number(0, 180, "minutes", edges=(15, 30.5, 45), name="minutes"),
+            Number(-40, 60, edges=(), name="degrees"),
+            Number(1e15, 1e15 + 10, cells=2, name="stamp"),
+            Number(0, 1e-3, name="share"),
+        ),
+        "tables": (
+            jump_table(1.0, (0, 15, 15, 30.5, 30.5, 45, 45, 100, 180)),
+            example_table(SHAPES[1], -40, 60),
+            jump_table(1.0, (1e15, 1e15 + 5, 1e15 + 5, 1e15 + 10), n_outputs=6),
+            example_table(SHAPES[1], 0, 1e-3),
+        ),
+        "opens": OPENS,
+        "closes": CLOSES,
+    }
+    return Campaign(id=id, **(parts | changes))
+
+
+def answer_table(epsilon: float, n_answers: int, parts: int = 1) -> Table:
     """Return direct encoding whose every output is split into `parts` that are drawn alike."""
     least = math.ceil(exact.SCALE / (math.exp(epsilon) + n_answers - 1) / parts) * parts
     most = exact.SCALE - (n_answers - 1) * least
     wide = [[most if i == j else least for i in range(n_answers)] for j in range(n_answers)]
-    return AnswerTable(
-        epsilon, tuple(tuple(w // parts for w in row for _ in range(parts)) for row in wide)
-    )
+    rows = tuple(tuple(w // parts for w in row for _ in range(parts)) for row in wide)
+    return Table(epsilon, (n_answers,), rows)
 
 
 def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A002
@@ -107,8 +131,8 @@ def survey_campaign(id: str = "survey", **changes: Any) -> Campaign:  # noqa: A0
             Scale(0.5, 1, 1.5, 2, 1e3, name="kilometers"),
         ),
         "tables": (
-            example_table(SHAPES[1]), stars, answer_table(0.5, 3, 2), answer_table(2.0, 4, 8),
-            answer_table(1.0, 2), stars,
+            example_table(SHAPES[1], 0, 180), stars, answer_table(0.5, 3, 2),
+            answer_table(2.0, 4, 8), answer_table(1.0, 2), stars,
         ),
         "opens": OPENS,
         "closes": CLOSES,
@@ -122,7 +146,7 @@ def adaptive_campaign(id: str = "adaptive", **changes: Any) -> Campaign:  # noqa
         "title": "Commute",
         "text": "How was your way to work?",
         "questions": (Number(0, 600, "minutes", name="commute"), YesNo(name="late")),
-        "tables": (example_table(SHAPES[1]), answer_table(1.0, 2)),
+        "tables": (example_table(SHAPES[1], 0, 600), answer_table(1.0, 2)),
         "opens": OPENS,
         "closes": CLOSES,
         "next_wave": NextWave(2_000, 10_000, datetime(2026, 12, 1, tzinfo=UTC)),
@@ -130,15 +154,16 @@ def adaptive_campaign(id: str = "adaptive", **changes: Any) -> Campaign:  # noqa
     return Campaign(id=id, **(parts | changes))
 
 
-def next_wave(
-    campaign: Campaign, upper: float = 110.0, table: CertifiedTable | None = None
-) -> Campaign:
+def next_wave(campaign: Campaign, upper: float = 110.0, table: Table | None = None) -> Campaign:
     """Return a campaign whose next wave asks for numbers up to `upper`, of another table."""
+    bounds = tuple(
+        (each.lower, upper) if isinstance(each, Number) else None for each in campaign.questions
+    )
     tables = [
-        (table or window_table(each.epsilon, 5, 4, 0.3).plain)
-        if isinstance(each, CertifiedTable)
-        else each
-        for each in campaign.tables
+        before
+        if ends is None
+        else (table or window_table(before.epsilon, 5, 4, 0.3).plain).rescaled(*ends)
+        for before, ends in zip(campaign.tables, bounds, strict=True)
     ]
     inputs = tuple(
         tuple(
@@ -146,9 +171,6 @@ def next_wave(
             for wave, each in enumerate(campaign.waves)
         )
         for place in range(len(tables))
-    )
-    bounds = tuple(
-        (each.lower, upper) if isinstance(each, Number) else None for each in campaign.questions
     )
     reasons = tuple("few are above" if each else "" for each in bounds)
     return campaign.successor(tuple(tables), bounds, inputs, reasons)
@@ -166,7 +188,14 @@ def chained_campaigns() -> list[Campaign]:
     everything = survey_campaign(
         "survey-adaptive", ask="all", next_wave=NextWave(600, 100), admission=Admission("token")
     )
-    return [first, second, next_wave(second, 90.5), next_wave(everything)]
+    edges = adaptive_campaign(
+        "edges-adaptive",
+        questions=(Number(0, 600, edges=(60, 110, 240), name="commute"), YesNo(name="late")),
+        tables=(jump_table(1.0, (0, 60, 60, 110, 110, 240, 240, 600)), answer_table(1.0, 2)),
+    )
+    inner = jump_table(1.0, (0, 60, 60, 110))
+    return [first, second, next_wave(second, 90.5), next_wave(everything),
+            next_wave(edges, 110, inner)]  # fmt: skip
 
 
 def late_campaign(
@@ -219,7 +248,9 @@ def survey_campaigns() -> list[Campaign]:
         survey_campaign(),
         survey_campaign("survey-all", ask="all", objectives=("mean", *("balanced",) * 5)),
         late_campaign(),
-        survey_campaign("commute", questions=(commute,), tables=(example_table(SHAPES[4]),)),
+        survey_campaign(
+            "commute", questions=(commute,), tables=(example_table(SHAPES[4], 0, 180),)
+        ),
     ]
 
 
@@ -257,4 +288,4 @@ def answers_to(campaign: Campaign) -> dict[str, Any]:
 
 
 def example_campaigns() -> list[Campaign]:
-    return [commute_campaign(), salary_campaign()]
+    return [commute_campaign(), salary_campaign(), edges_campaign()]

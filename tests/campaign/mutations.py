@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from typing import Any
 
-from noutput.campaign import CertifiedTable
+from noutput.campaign import Table
 from noutput.errors import PrivacyError
 from noutput.mechanisms import certified, exact
 from tests.campaign.examples import SHAPES, example_table
@@ -16,28 +15,15 @@ Document = dict[str, Any]
 Rows = list[list[int]]
 
 
-def table_document(
-    epsilon: float, outputs: list[float], knots: list[float], weights: Rows
-) -> Document:
+def table_document(epsilon: float, axes: list[Any], weights: Rows) -> Document:
     """Return a table document with the right fingerprint, whatever its content."""
-    parts = (epsilon, outputs, knots, weights)
+    parts = (epsilon, axes, weights)
     text = certified.dump(*parts, fingerprint=certified.fingerprint_of(*parts))
     result: Document = json.loads(text)
     return result
 
 
-def _rebuilt(epsilon: float, outputs: tuple[float, ...], weights: Rows) -> Document:
-    """Return a table document with these rows, its outputs rescaled so that knots reach +-1."""
-    means = [math.fsum(a * w for a, w in zip(outputs, row, strict=True)) for row in weights]
-    center = (means[0] + means[-1]) / 2 / exact.SCALE
-    half = (means[-1] - means[0]) / 2 / exact.SCALE
-    moved = [(a - center) / half for a in outputs]
-    knots = [(mean / exact.SCALE - center) / half for mean in means]
-    knots[0], knots[-1] = -1.0, 1.0
-    return table_document(epsilon, moved, knots, weights)
-
-
-def _shifted(base: CertifiedTable, row: int, output: int, weight: int) -> Rows | None:
+def _shifted(base: Table, row: int, output: int, weight: int) -> Rows | None:
     """Give one cell a weight and take it from the cell of the row with the most to spare."""
     weights = [list(each) for each in base.weights]
     amount = weight - weights[row][output]
@@ -71,12 +57,12 @@ def lying_pairs(rng: random.Random, count: int) -> list[Document]:
         pair: Document = {
             "output": output,
             "extra": extra,
-            "good": _rebuilt(base.epsilon, base.outputs, good),
-            "bad": _rebuilt(base.epsilon, base.outputs, bad),
+            "good": table_document(base.epsilon, [list(base.knots)], good),
+            "bad": table_document(base.epsilon, [list(base.knots)], bad),
         }
-        CertifiedTable.from_document(pair["good"])
+        Table.from_document(pair["good"])
         try:
-            CertifiedTable.from_document(pair["bad"])
+            Table.from_document(pair["bad"])
         except PrivacyError:
             pairs.append(pair)
     return pairs
@@ -86,7 +72,7 @@ def malformed_tables() -> list[Document]:
     """Return tables that break another rule than the certificate's."""
     base = example_table(SHAPES[1])
     good: Document = json.loads(base.to_json())
-    outputs, knots = list(base.outputs), list(base.knots)
+    knots = list(base.knots)
     weights = [list(row) for row in base.weights]
     (a, b, c), *others = weights
     rows: dict[str, list[Any]] = {
@@ -102,16 +88,31 @@ def malformed_tables() -> list[Document]:
         "weights as text": [[str(a), b, c], *others],
     }
     cases = {why: {**good, "weights": found} for why, found in rows.items()}
-    whole: dict[str, tuple[float, list[float], list[float]]] = {
-        "equal outputs": (base.epsilon, [outputs[0], outputs[2], outputs[2]], knots),
-        "outputs that decrease": (base.epsilon, outputs[::-1], knots),
-        "a knot that is not the mean": (base.epsilon, outputs, [-1.0, knots[1] + 1e-6, 1.0]),
-        "knots short of 1": (base.epsilon, outputs, [*knots[:2], 1.0 - 2.0**-50]),
-        "knots that do not increase": (base.epsilon, outputs, [-1.0, -1.0, 1.0]),
-        "epsilon zero": (0.0, outputs, knots),
-        "epsilon negative": (-1.0, outputs, knots),
+    axes: dict[str, list[Any]] = {
+        "no axis": [],
+        "three axes": [[0.0, 1.0, 2.0], 2, 2],
+        "knots that decrease": [[0.0, 2.0, 1.0]],
+        "the first knot twice": [[0.0, 0.0, 1.0]],
+        "the last knot twice": [[0.0, 1.0, 1.0]],
+        "the first knot twice in two spellings": [[-0.0, 0.0, 1.0]],
+        "no width": [[1.0, 1.0, 1.0]],
+        "a width beyond all numbers": [[-1.7e308, 0.0, 1.7e308]],
+        "two knots for three rows": [[0.0, 1.0]],
+        "four knots for three rows": [[0.0, 1.0, 1.0, 2.0]],
+        "two answers for three rows": [2],
+        "four answers for three rows": [4],
+        "one answer": [1],
+        "no answer": [0],
+        "4,160 rows": [list(map(float, range(65))), 64],
+        "a pair for three rows": [[0.0, 1.0], 2],
+        "a single knot and three answers": [[0.0], 3],
     }
-    cases |= {why: table_document(*parts, weights) for why, parts in whole.items()}
+    cases |= {why: table_document(base.epsilon, found, weights) for why, found in axes.items()}
+    cases["65 answers"] = table_document(1.0, [65], [[1 << 31, 1 << 31]] * 65)
+    triple = [weights[0], *[weights[1]] * 3, weights[2]]
+    cases["a knot three times"] = table_document(base.epsilon, [[0.0, 1.0, 1.0, 1.0, 2.0]], triple)
+    for why, epsilon in (("epsilon zero", 0.0), ("epsilon negative", -1.0)):
+        cases[why] = table_document(epsilon, [knots], weights)
     changes: dict[str, Document] = {
         "another format": {"format": "table"},
         "a newer version": {"version": 2},
@@ -119,7 +120,17 @@ def malformed_tables() -> list[Document]:
         "a wrong fingerprint": {"fingerprint": "0" * 64},
         "epsilon as text": {"epsilon": "1.0"},
         "epsilon null": {"epsilon": None},
-        "outputs null": {"outputs": None},
+        "outputs": {"outputs": [-1.0, 0.0, 1.0]},
+        "axes null": {"axes": None},
+        "axes as a number": {"axes": 3},
+        "an axis null": {"axes": [None]},
+        "an axis as text": {"axes": ["3"]},
+        "an axis as truth": {"axes": [True]},
+        "half an answer": {"axes": [2.5]},
+        "a knot as text": {"axes": [[0.0, "1.0", 2.0]]},
+        "a knot null": {"axes": [[0.0, None, 2.0]]},
+        "a knot as truth": {"axes": [[0.0, True, 2.0]]},
+        "knots in a list of their own": {"axes": [[[0.0, 1.0, 2.0]]]},
         "an extra key": {"extra": 1},
     }
     cases |= {why: {**good, **change} for why, change in changes.items()}

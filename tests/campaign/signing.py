@@ -31,11 +31,12 @@ def signed(found: Document) -> Document:
 
 
 def table_print(table: Document) -> str:
-    rows = table["weights"]
-    size = len(rows[0])
-    data = struct.pack("<dII", table["epsilon"], size, len(rows))
-    numbers = [*table.get("outputs", ()), *table.get("knots", ())]  # none of an answer
-    data += struct.pack(f"<{len(numbers)}d", *numbers)
+    rows, axes = table["weights"], table["axes"]
+    data = struct.pack("<dII", table["epsilon"], len(rows[0]), len(axes))
+    for axis in axes:
+        knots = axis if isinstance(axis, list) else []
+        size = len(knots) if knots else axis
+        data += struct.pack(f"<II{len(knots)}d", size, bool(knots), *(x + 0.0 for x in knots))
     data += b"".join(struct.pack(f"<{len(row)}I", *row) for row in rows)
     return hashlib.sha256(b"noutput-table %d\n" % table["version"] + data).hexdigest()
 

@@ -42,10 +42,15 @@ def _content(base: Document) -> list[tuple[str, bool, Document]]:
         ("a unit that ends with a backslash", True, question(unit="\\")),
         ("a negative zero as a bound", True, question(lower=-0.0)),
         ("bounds that are too close to halve", False, question(lower=0.0, upper=5e-324)),
-        ("bounds that are just not", True, question(lower=0.0, upper=1e-323)),
+        (
+            "bounds that are just not",
+            True,
+            question(lower=0.0, upper=1e-323)
+            | {"tables": [{**table, "axes": [[0.0, 5e-324, 1e-323]]}]},
+        ),
         ("bounds without a finite distance", False, question(lower=-1e308, upper=1e308)),
         ("a name of another script", False, question(name="µ")),
-        ("a table of negative zeros", True, {"tables": [{**table, "knots": [-1.0, 0.0, 1.0]}]}),
+        ("a knot of negative zero", True, {"tables": [{**table, "axes": [[-0.0, 90.0, 180.0]]}]}),
     ]
     return [(why, accepted, signed({**base, **change})) for why, accepted, change in changes]
 
@@ -70,8 +75,8 @@ _EDITS: list[tuple[str, bool, str, str]] = [
     ("epsilon with a leading zero", False, '"epsilon": 1.0', '"epsilon": 01.0'),
     ("epsilon with a plus", False, '"epsilon": 1.0', '"epsilon": +1.0'),
     ("epsilon without a fraction's digits", False, '"epsilon": 1.0', '"epsilon": 1.'),
-    ("a knot that is a negative whole zero", True, '"knots": [-1.0, 0.0', '"knots": [-1, -0'),
-    ("a knot that is a negative zero", True, '"knots": [-1.0, 0.0', '"knots": [-1.0, -0.0'),
+    ("a knot that is a negative whole zero", True, '"axes": [[0.0, 90.0', '"axes": [[-0, 90'),
+    ("a knot that is a negative zero", True, '"axes": [[0.0, 90.0', '"axes": [[-0.0, 90.0'),
     ("a bound as a whole number", True, '"lower": 0.0', '"lower": 0'),
     ("a bound as text", False, '"lower": 0.0', '"lower": "0"'),
     ("a bound that is nothing", False, '"lower": 0.0', '"lower": null'),

@@ -20,7 +20,7 @@ CLIENT = Path(__file__).parents[2] / "clients" / "js"
 NODE = shutil.which("node")
 SAMPLES = 20_000
 CONFIDENCE = 1.0 - 1e-9  # clients draw with secure randomness, whatever generator is given
-INPUTS = [-1.0, -0.3, 0.0, 0.5, 1.0]
+INPUTS = [0.0, 63.0, 90.0, 135.0, 180.0]  # minutes
 
 
 def python_sampler(campaign: Campaign) -> Any:

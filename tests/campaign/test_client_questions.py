@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import chisquare
 
 from noutput.campaign import (
-    AnswerTable,
     Client,
     Ledger,
     Policy,
     Scale,
+    Table,
     YesNo,
     draw_report,
     draw_reports,
@@ -149,7 +149,7 @@ def test_errors_of_the_ledger_keep_no_answer(ask: str) -> None:
 def test_answers_are_drawn_as_the_table_says() -> None:
     scale = Scale(1, 2, 3, name="stars")
     rows = ((3 << 29, 1 << 31, 1 << 29), (1 << 29, 1 << 31, 3 << 29), (1 << 30, 1 << 31, 1 << 30))
-    campaign = survey_campaign(questions=(scale,), tables=(AnswerTable(1.2, rows),))
+    campaign = survey_campaign(questions=(scale,), tables=(Table(1.2, (3,), rows),))
     answers: tuple[float | str, ...] = (1, 2, "3")
     for place, answer in enumerate(answers):
         drawn = Counter(draw_report(campaign, answer).output for _ in range(1500))

@@ -17,6 +17,7 @@ import pytest
 from scipy.stats import chisquare
 
 from noutput.campaign import Client, Ledger, Policy, Receipt, Schedule, draw_report, draw_reports
+from noutput.campaign.campaign import fit_table
 from noutput.campaign.schedule import rounds_of
 from noutput.errors import InvalidArgumentError, NotDueError, PolicyError, PrivacyError
 from tests.campaign.examples import (
@@ -130,7 +131,7 @@ def test_several_answers_per_period_share_its_epsilon() -> None:
 
 
 def test_the_policy_holds_for_all_answers_of_a_period_to_the_last_unit() -> None:
-    table = window_table(0.5, 3, 3, 0.4).plain
+    table = fit_table(window_table(0.5, 3, 3, 0.4).plain, panel_campaign().questions[0])
     campaign = panel_campaign(
         questions=panel_campaign().questions[:1], tables=(table,), schedule=Schedule("day", 7, 2)
     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noutput.campaign import AnswerTable, Campaign, Choice, Number, Scale, YesNo
+from noutput.campaign import Campaign, Choice, Number, Scale, Table, YesNo
 from noutput.campaign.canonical import canonical
 from noutput.errors import DocumentError, InvalidArgumentError, NoutputError, PrivacyError
 from noutput.questions import Answers, Question, question_from_document
@@ -28,6 +28,7 @@ from tests.campaign.examples import (
 from tests.campaign.signing import packed, signed
 from tests.campaign.spellings import edited
 from tests.campaign.vectors import vectors
+from tests.tables import jump_table
 
 CAMPAIGNS = vectors("campaigns")
 BAD = {case["why"]: case for case in CAMPAIGNS["bad"]}
@@ -106,7 +107,7 @@ def test_an_unknown_key_is_named() -> None:
 
 
 def test_draws_agree_with_the_vectors() -> None:
-    tables = [AnswerTable.from_document(each) for each in ANSWERS["tables"]]
+    tables = [Table.from_document(each) for each in ANSWERS["tables"]]
     assert len(ANSWERS["draws"]) > 100
     for case in ANSWERS["draws"]:
         output = tables[case["table"]].draw(case["answer"], int(case["word"], 16))
@@ -158,10 +159,14 @@ def test_the_fingerprint_covers_every_part() -> None:
         {"questions": (replace(first, label="Way"), *others)},
         {"questions": (replace(first, text="Why?"), *others)},
         {"questions": (replace(first, unit="hours"), *others)},
-        {"questions": (replace(first, upper=181), *others)},
+        {
+            "questions": (replace(first, upper=181), *others),
+            "tables": (base.tables[0].rescaled(0, 181), *base.tables[1:]),
+        },
+        {"questions": (replace(first, edges=()), *others)},
         {"questions": (replace(first, epsilon=1.0), *others)},
         {"questions": (first, *others[:-1], Scale(0, 1, 2, 3, 4, name="kilometers"))},
-        {"tables": (example_table((1.0, 4, 4, 0.4)), *base.tables[1:])},
+        {"tables": (example_table((1.0, 4, 4, 0.4), 0, 180), *base.tables[1:])},
         {"tables": (*base.tables[:-1], answer_table(0.75, 5))},
     ]
     prints = {replace(base, **change).fingerprint for change in changes}
@@ -204,7 +209,8 @@ def questions(draw: st.DrawFn, name: str) -> Question:
     kind = draw(st.integers(0, 4))
     if kind == 0:
         lower, width = draw(st.floats(-1e6, 1e6)), draw(st.floats(0.001, 1e6))
-        return Number(lower, lower + width, draw(texts), **common)
+        cells = draw(st.sampled_from([None, 2, 3]))
+        return Number(lower, lower + width, draw(texts), cells=cells, **common)
     if kind == 1:
         return Scale(*sorted(draw(floats)), **common)
     if kind == 2:
@@ -213,13 +219,19 @@ def questions(draw: st.DrawFn, name: str) -> Question:
     return Choice(*draw(labels), **common) if kind == 3 else YesNo(**common)
 
 
+def number_table(question: Question) -> Table:
+    assert isinstance(question, Number)
+    inner = (edge for edge in question.edges or () for _ in "lr")
+    return jump_table(question.epsilon or 1.0, (question.lower, *inner, question.upper))
+
+
 @st.composite
 def campaigns(draw: st.DrawFn) -> Campaign:
     found = [draw(questions(name)) for name in draw(st.lists(names, min_size=1, unique=True))]
     tables = [
         answer_table(each.epsilon or 1.0, each.n_answers)
         if isinstance(each, Answers)
-        else example_table((each.epsilon or 1.0, 3, 3, 0.4))
+        else number_table(each)
         for each in found
     ]
     return Campaign(

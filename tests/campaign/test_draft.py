@@ -11,6 +11,7 @@ from noutput.campaign.draft import CampaignDraft
 from noutput.errors import InvalidArgumentError
 from noutput.questions import Question
 from tests.campaign.examples import answer_table, example_table
+from tests.tables import jump_table
 
 HEAD = """
 id = "survey"
@@ -103,7 +104,29 @@ def test_a_table_of_the_draft_is_for_numbers() -> None:
     assert "n_outputs" not in draft.designs[1]
 
 
+def test_edges_and_cells_of_numbers() -> None:
+    number = "name = 'a'\nlower = 0\nupper = 180\n"
+    draft = read(f"{number}edges = [15, 30]", number.replace("'a'", "'b'") + "cells = 4")
+    first, second = draft.parts["questions"]
+    assert (first.edges, second.edges) == ((15.0, 30.0), (45.0, 90.0, 135.0))
+    assert [each["question"].edges for each in draft.designs] == [first.edges, second.edges]
+    tables = [
+        jump_table(1.0, (0, *(x for edge in each.edges for x in (edge, edge)), 180))
+        for each in (first, second)
+    ]
+    assert draft.campaign(tables).tables == tuple(tables)
+    assert read(f"{number}edges = []").designs == ({"epsilon": 1.0, "objective": "balanced"},)
+
+
 BAD: list[tuple[str, str]] = [
+    ("name = 'a'\nlower = 0\nupper = 9\nedges = [10]", "questions[0].edges[0] must lie strictly"),
+    ("name = 'a'\nlower = 0\nupper = 9\nedges = '4'", "questions[0].edges must be a sequence"),
+    ("name = 'a'\nlower = 0\nupper = 9\ncells = 1", "questions[0].cells must be a whole number"),
+    (
+        "name = 'a'\nlower = 0\nupper = 9\ncells = 2\nedges = [3]",
+        "questions[0].cells must be absent where edges are given",
+    ),
+    ("name = 'a'\nkind = 'yes/no'\nedges = [3]", "key questions[0].edges must be"),
     ("kind = 'yes/no'", "questions[0].name must be given"),
     ("name = 'a'", "questions[0].kind must be one of"),
     ("name = 'a'\nkind = 'color'", "questions[0].kind must be one of"),

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from noutput.campaign import (
     Campaign,
-    CertifiedTable,
     Client,
     Ledger,
     NextWave,
-    Number,
     Policy,
+    Table,
     YesNo,
 )
 from noutput.campaign.admission import Admission
@@ -243,10 +242,10 @@ def test_a_successor_of_another_chain_is_no_successor() -> None:
 
 @given(value=st.floats(-1e6, 1e6), upper=st.floats(1.0, 600.0))
 @settings(max_examples=60)
-def test_numbers_are_clipped_to_the_wave_before_they_are_mapped(value: float, upper: float) -> None:
+def test_numbers_are_clipped_to_the_wave(value: float, upper: float) -> None:
     (asked, _) = next_wave(FIRST, upper).asked
     clipped = min(max(value, 0.0), upper)
-    assert asked.encode(value) == asked.encode(clipped) == Number(0, upper).encode(clipped)
+    assert asked.encode(value) == asked.encode(clipped) == clipped
 
 
 def test_devices_draw_with_the_clipped_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,12 +255,12 @@ def test_devices_draw_with_the_clipped_number(monkeypatch: pytest.MonkeyPatch) -
         drawn.append(x)
         return 0
 
-    monkeypatch.setattr(CertifiedTable, "privatize", privatize)
+    monkeypatch.setattr(Table, "privatize", privatize)
     survey = replace(SECOND.waves[0], ask="all")
     second = next_wave(survey)
     client = Client(second, Ledger(None), Policy(4.0), clock=lambda: NOW)
     client.reports({"commute": 300, "late": "no"})
-    assert drawn == [1.0]  # 300 minutes are 110 in the second wave
+    assert drawn == [110.0, 0]  # 300 minutes are 110 in the second wave
 
 
 def client_of(campaign: Campaign, ledger: Ledger, epsilon: float = 1.0) -> Client:
@@ -307,8 +306,8 @@ def test_a_client_keeps_what_it_has_where_it_cannot_verify_the_successor() -> No
     assert not second.follow(next_wave(adaptive_campaign("other")))
     assert second.campaign is SECOND
     # the second wave's table is within its own claim, and not within the policy of this person
-    weak = window_table(0.9, 3, 3, 0.4).plain
-    claimed = type(weak)(1.0, weak.outputs, weak.knots, weak.weights)
+    weak = window_table(0.9, 3, 3, 0.4).plain.rescaled(0, 600)
+    claimed = Table(1.0, weak.axes, weak.weights)
     first = adaptive_campaign(tables=(claimed, answer_table(0.9, 2)))
     client = client_of(first, Ledger(None), epsilon=0.95)
     strong = window_table(1.0, 3, 3, 0.4).plain

@@ -69,12 +69,12 @@ def test_zero_weight_is_never_private() -> None:
 
 
 def test_draw_uses_upper_bits_for_the_knot_and_lower_bits_for_the_output() -> None:
-    knots = [-1.0, 0.0, 1.0]
+    axes = [[-1.0, 0.0, 1.0]]
     thresholds = [[1 << 31, 1 << 32], [1 << 30, 1 << 32], [1 << 29, 1 << 32]]
     half = 1 << 31
-    assert exact.draw(knots, thresholds, -0.5, half << 32 | (half - 1)) == 0
-    assert exact.draw(knots, thresholds, -0.5, half << 32 | half) == 1
-    assert exact.draw(knots, thresholds, -0.5, (half - 1) << 32 | (half - 1)) == 1
-    assert exact.draw(knots, thresholds, 0.0, (1 << 30) - 1) == 0
-    assert exact.draw(knots, thresholds, 0.0, 1 << 30) == 1
-    assert exact.draw(knots, thresholds, 1.0, 0xFFFF_FFFF << 32 | (1 << 29)) == 1
+    assert exact.draw(axes, thresholds, [-0.5], [half << 32 | (half - 1)]) == 0
+    assert exact.draw(axes, thresholds, [-0.5], [half << 32 | half]) == 1
+    assert exact.draw(axes, thresholds, [-0.5], [(half - 1) << 32 | (half - 1)]) == 1
+    assert exact.draw(axes, thresholds, [0.0], [(1 << 30) - 1]) == 0
+    assert exact.draw(axes, thresholds, [0.0], [1 << 30]) == 1
+    assert exact.draw(axes, thresholds, [1.0], [0xFFFF_FFFF << 32 | (1 << 29)]) == 1

@@ -106,7 +106,7 @@ def test_agreement_at_the_ends_of_all_buckets(n_outputs: int, shape: str, n_knot
     TableKernel(knots, weights).draw(x, words, out)
     rows = sums.tolist()
     expected = [
-        exact.draw(knots.tolist(), rows, a, w)
+        exact.draw([knots.tolist()], rows, [a], [w])
         for a, w in zip(x.tolist(), words.tolist(), strict=True)
     ]
     assert out.tolist() == expected
@@ -124,7 +124,7 @@ def test_agreement_where_knots_almost_coincide(gap: float) -> None:
         TableKernel(knots, weights).draw(x, words, out)
     rows = np.cumsum(weights, axis=1).tolist()
     pairs = zip(x.tolist(), words.tolist(), strict=True)
-    assert out.tolist() == [exact.draw(knots.tolist(), rows, a, w) for a, w in pairs]
+    assert out.tolist() == [exact.draw([knots.tolist()], rows, [a], [w]) for a, w in pairs]
 
 
 @pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])

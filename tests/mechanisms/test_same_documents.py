@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noutput.campaign import CertifiedTable
+from noutput.campaign import Table
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.exact import SCALE
 from noutput.mechanisms.table import TableMechanism
@@ -29,7 +29,7 @@ LEAST, MOST = 2.0**-40, 1e-9 + 2.0**-40
 def verdicts(found: Document) -> list[str]:
     """Return what each reader makes of a document: a fingerprint, or the name of a refusal."""
     text = json.dumps(found)
-    readers: list[Callable[[str], Any]] = [CertifiedTable.from_json, TableMechanism.from_json]
+    readers: list[Callable[[str], Any]] = [Table.from_json, TableMechanism.from_json]
     result = []
     for read in readers:
         try:
@@ -50,7 +50,7 @@ def assert_same(found: Document, *, accepted: bool) -> None:
 
 def signed(found: Document) -> Document:
     """Return a document with the fingerprint of what it says."""
-    parts = (found["epsilon"], found["outputs"], found["knots"], found["weights"])
+    parts = (found["epsilon"], found["axes"], found["weights"])
     return {**found, **table_document(*parts)}
 
 
@@ -59,7 +59,7 @@ def mutations(draw: st.DrawFn) -> Document:
     """Return the document of a table, one or two numbers of which have moved a little or a lot."""
     found: Document = json.loads(draw(tables(max_outputs=6)).to_json())
     for _ in range(draw(st.integers(1, 2))):
-        part = draw(st.sampled_from(("epsilon", "outputs", "knots", "weights")))
+        part = draw(st.sampled_from(("epsilon", "axes", "weights")))
         size = draw(st.one_of(st.floats(LEAST, MOST), st.sampled_from((1e-6, 1.0, 1e101))))
         move = math.copysign(size, draw(st.sampled_from((-1.0, 1.0))))
         if part == "epsilon":
@@ -72,7 +72,7 @@ def mutations(draw: st.DrawFn) -> Document:
             row[places[1]] -= units * draw(st.sampled_from((0, 1)))
         else:
             place = draw(st.sampled_from((0, 1, -2, -1)))
-            found[part][place] += move
+            found[part][0][place] += move
     try:
         return signed(found) if draw(st.booleans()) else found
     except struct.error:  # weights that no fingerprint can hold
@@ -93,18 +93,6 @@ def test_both_accept_every_table(table: TableMechanism) -> None:
 EDGE: Document = json.loads(
     TableMechanism(1.1, [-2.0, 2.0], [[3 * QUARTER, QUARTER], [QUARTER, 3 * QUARTER]]).to_json()
 )
-
-
-@pytest.mark.parametrize("resigned", [False, True])
-@pytest.mark.parametrize("place", [0, -1])
-@pytest.mark.parametrize("factor", [1.0000000001, 0.9999999999])
-def test_knots_that_nearly_reach_the_ends_are_refused(
-    place: int, factor: float, resigned: bool
-) -> None:
-    knots = list(EDGE["knots"])
-    knots[place] *= factor
-    found = {**EDGE, "knots": knots}
-    assert_same(signed(found) if resigned else found, accepted=False)
 
 
 def test_the_constructor_moves_such_knots_to_the_ends() -> None:
@@ -132,15 +120,8 @@ def test_knots_that_the_ends_would_overtake_are_refused() -> None:
     assert means[0] < means[1] < -1.0
     assert means[0] == pytest.approx(-1.0, abs=1e-9, rel=0.0)
     for knots in (None, means):
-        with pytest.raises(InvalidArgumentError, match="knots must increase"):
+        with pytest.raises(InvalidArgumentError, match="knots"):
             TableMechanism(2.0, outputs, rows, knots)
-    for knots in ([-1.0, *means[1:]], means):
-        assert_same(table_document(2.0, outputs, knots, rows), accepted=False)
-
-
-def test_outputs_whose_squares_overflow_are_refused_by_both() -> None:
-    found = table_document(1.1, [-1e200, 1e200], [-1.0, 1.0], EDGE["weights"])
-    assert_same(found, accepted=False)
 
 
 SHARED = [case["table"] for case in vectors("tables")["malformed"]]

@@ -92,13 +92,13 @@ def test_a_violation_is_named() -> None:
         ({"weights": [[1, 2], [1, 2, 3]]}, "weights"),
         ({"weights": [[2**70, 1], [1, 2]]}, "weights"),
         ({"weights": [[True, False], [True, False]]}, "weights"),
-        ({"weights": [[3 * QUARTER, QUARTER]]}, "weights"),
+        ({"weights": [[3 * QUARTER, QUARTER]]}, "knots"),
         ({"weights": []}, "weights"),
         ({"outputs": [-3.0, 2.0]}, "knots"),
         ({"outputs": [-1.0, 1.0]}, "knots"),
         ({"knots": [-1.0, 0.0, 1.0]}, "knots"),
         ({"knots": [-1.0, 0.9]}, "knots[1]"),
-        ({"knots": [1.0, -1.0]}, "knots"),
+        ({"knots": [1.0, -1.0]}, "knots[1]"),
     ],
 )
 def test_bad_parts_are_named(changes: dict[str, Any], name: str) -> None:

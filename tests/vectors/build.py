@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from noutput.campaign import CertifiedTable, Number
+from noutput.campaign import Number, Table
 from noutput.mechanisms import exact
 from tests.campaign.examples import (
     SHAPES,
@@ -23,6 +23,7 @@ from tests.campaign.examples import (
 )
 from tests.campaign.mutations import lying_pairs, malformed_tables
 from tests.campaign.spellings import spellings
+from tests.tables import jump_table
 from tests.vectors import chains, identity, questions, strata
 
 FOLDER = Path(__file__).parent
@@ -35,23 +36,64 @@ def exponentials(rng: random.Random) -> list[Document]:
     return [{"epsilon": x, "floor": str(exact.exponential_floor(x))} for x in values]
 
 
+JUMPS: list[tuple[float, ...]] = [  # knots of tables of a number, with jumps
+    (0, 15, 15, 30, 45, 45, 60, 180),
+    (-1e99, 0, 0, 1e99),
+    (-1e300, -1e99, -1e99, 1e99, 1e300),
+    (0, 5e-324, 5e-324, 1e-323),
+    (2.0**-1000, 2.0**-999, 2.0**-999, 2.0**-998),
+    (1e15, 1e15 + 5, 1e15 + 5, 1e15 + 7.5, 1e15 + 10),
+    (-0.1, 0.1, 0.1, 0.3, 0.30000000000000004, 0.7, 0.7, 1.0),
+]
+PAIRS: list[tuple[int | tuple[float, ...], ...]] = [
+    ((0, 45, 45, 180), 4),
+    (3, (-1.0, 0.0, 0.0, 0.5, 1.0)),
+    ((0, 15, 15, 30), (1e15, 1e15 + 4, 1e15 + 10)),
+    (2, 3),
+]
+
+
 def draws(rng: random.Random) -> Document:
+    """Return tables of a number and of a pair, and what words draw from them."""
     tables = [example_table(shape) for shape in SHAPES]
+    tables += [jump_table(1.0 + index, knots) for index, knots in enumerate(JUMPS)]
     cases = [
         {"table": index, "x": x, "word": f"{word:016x}", "output": table.draw(x, word)}
         for index, table in enumerate(tables)
-        for x in _inputs(rng, table)
+        for x in _inputs(rng, table.knots)
         for word in _words(rng, table)
     ]
-    return {"tables": [json.loads(each.to_json()) for each in tables], "draws": cases}
+    pairs = [jump_table(1.5, *axes) for axes in PAIRS]
+    pair_cases = []
+    for index, table in enumerate(pairs):
+        for _ in range(60):
+            x = [_value(rng, axis) for axis in table.axes]
+            words = [rng.choice(_words(rng, table)), rng.getrandbits(64)]
+            output = table.draw(x, words)
+            texts = [f"{word:016x}" for word in words]
+            pair_cases.append({"table": index, "x": x, "words": texts, "output": output})
+    return {
+        "tables": [json.loads(each.to_json()) for each in tables],
+        "draws": cases,
+        "pair_tables": [json.loads(each.to_json()) for each in pairs],
+        "pair_draws": pair_cases,
+    }
 
 
-def _inputs(rng: random.Random, table: CertifiedTable) -> list[float]:
-    special = [0.0, -0.0, 1e-300, math.nextafter(1.0, 0.0)]
-    return [*table.knots, *special, *(rng.uniform(-1.0, 1.0) for _ in range(12))]
+def _inputs(rng: random.Random, knots: tuple[float, ...]) -> list[float]:
+    """Return knots, the numbers next to them, and others between the outer ones."""
+    lower, upper = knots[0], knots[-1]
+    near = [math.nextafter(knot, side) for knot in knots for side in (lower, upper)]
+    special = [0.0, 1e-300, *(lower + (upper - lower) * rng.random() for _ in range(8))]
+    numbers = dict.fromkeys([*knots, *near, *special])
+    return [x for x in numbers if lower <= x <= upper]
 
 
-def _words(rng: random.Random, table: CertifiedTable) -> list[int]:
+def _value(rng: random.Random, axis: int | tuple[float, ...]) -> float:
+    return rng.randrange(axis) if isinstance(axis, int) else rng.choice(_inputs(rng, axis))
+
+
+def _words(rng: random.Random, table: Table) -> list[int]:
     """Return words whose lower half is at or just below a running sum of some row."""
     edges = [sum(row[: rng.randrange(1, len(row))]) for row in table.weights]
     lower = [0, exact.SCALE - 1, *edges, *(edge - 1 for edge in edges)]
@@ -59,7 +101,7 @@ def _words(rng: random.Random, table: CertifiedTable) -> list[int]:
     return [rng.choice(upper) << 32 | low for low in rng.sample(lower, 4)]
 
 
-def units(rng: random.Random) -> list[Document]:
+def clamped(rng: random.Random) -> list[Document]:
     result: list[Document] = []
     for campaign in example_campaigns():
         for each in campaign.questions:
@@ -75,10 +117,10 @@ def balanced_vectors(rng: random.Random) -> Document:
     """Return a campaign of the default size, draws of its table, and reports on the wire."""
     campaign = balanced_campaign()
     (table, _) = campaign.tables
-    assert isinstance(table, CertifiedTable)
+    inner = [rng.uniform(0, 180) for _ in range(3)]
     cases = [
         {"x": x, "word": f"{word:016x}", "output": table.draw(x, word)}
-        for x in (-1.0, 1.0, 0.0, *rng.sample(table.knots, 5), *(rng.uniform(-1, 1) for _ in "123"))
+        for x in (0.0, 180.0, 90.0, *rng.sample(table.knots, 5), *inner)
         for word in _words(rng, table)
     ]
     return questions.wire_vectors(campaign) | {"draws": cases}
@@ -102,7 +144,7 @@ def main() -> None:
     write("draws.json", draws(rng))
     write("tables.json", {"lying": lying_pairs(rng, 100), "malformed": malformed_tables()})
     write("documents.json", {"documents": spellings(commute_campaign())})
-    questions.main(write, units(rng))
+    questions.main(write, clamped(rng))
     write("balanced.json", balanced_vectors(rng))
     chains.main(write)
     strata.main(write)

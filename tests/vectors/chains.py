@@ -59,6 +59,7 @@ def bad_chains() -> list[Document]:
         "equal bounds of a wave": ((*second, "bounds"), [[60, 60], None]),
         "bounds in the wrong order": ((*second, "bounds"), [[60, 0], None]),
         "bounds too close to halve": ((*second, "bounds"), [[0, 5e-324], None]),
+        "bounds that the table does not have": ((*second, "bounds"), [[0, 109], None]),
         "bounds as texts": ((*second, "bounds"), [["0", "60"], None]),
         "bounds as truth values": ((*second, "bounds"), [[False, True], None]),
         "three bounds": ((*second, "bounds"), [[0, 60, 70], None]),
@@ -78,7 +79,6 @@ def bad_chains() -> list[Document]:
         "a long reason": ((*second, "reasons"), ["\u00e9" * 501, ""]),
         "a reason that is none": ((*second, "reasons"), [None, ""]),
         "an objective of a scale": ((*second, "objectives"), ["cdf", "shares"]),
-        "a table of an answer for a number": ((*second, "tables"), [1, 1]),
         "a wave that is none": (second, None),
         "an unknown key of a later wave": ((*second, "more"), 1),
     }
@@ -95,10 +95,26 @@ def bad_chains() -> list[Document]:
     result.append({"why": "a wave of another chain", "campaign": moved})
     waves = [good["waves"][0], *[good["waves"][1]] * 8]
     result.append({"why": "nine waves", "campaign": {**good, "waves": waves}})
-    table = deepcopy(good["tables"][2])
-    table["epsilon"] = 1.5
-    tables = [*good["tables"][:2], table]
-    result.append({"why": "another epsilon", "campaign": _signed({**good, "tables": tables})})
+    number, late, second_number, third_number = good["tables"]
+    tables = {
+        "another epsilon": [number, late, {**second_number, "epsilon": 1.5}, third_number],
+        "a table of a number for answers": [
+            number, {**late, "axes": [[0, 1]]}, second_number, third_number,
+        ],
+        "knots of the first wave": [
+            *good["tables"][:3], {**third_number, "axes": [[0, 1, 2, 600]]},
+        ],
+        "a jump where none was chosen": [
+            *good["tables"][:3], {**third_number, "axes": [[0, 45, 45, 90.5]]},
+        ],
+    }  # fmt: skip
+    result += [
+        {"why": why, "campaign": _signed({**good, "tables": found})}
+        for why, found in tables.items()
+    ]
+    first_two = {"waves": [*good["waves"][:1], {**good["waves"][1], "tables": [1, 1]}]}
+    changed = _signed({**good, **first_two, "tables": good["tables"][:2]})
+    result.append({"why": "a table of answers for a number", "campaign": changed})
     return result
 
 

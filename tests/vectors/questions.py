@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from noutput.campaign import AnswerTable, Campaign, Report, YesNo
+from noutput.campaign import Campaign, Report, Table, YesNo
 from noutput.campaign.canonical import canonical
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
@@ -16,12 +16,13 @@ from noutput.questions import Answers
 from tests.campaign.examples import (
     admitting_campaigns,
     answer_table,
+    edges_campaign,
     example_campaigns,
     survey_campaign,
     survey_campaigns,
 )
 from tests.campaign.signing import signed
-from tests.vectors.refused import changed_documents, refused_bodies
+from tests.vectors.refused import changed_documents, changed_edges, refused_bodies
 
 Document = dict[str, Any]
 SHAPES = [(0.1, 2, 1), (1.0, 5, 1), (1.0, 11, 2), (2.0, 4, 8), (4.0, 64, 1)]
@@ -47,7 +48,7 @@ def draws(rng: random.Random) -> Document:
             "output": table.draw(answer, word),
         }
         for index, table in enumerate(tables)
-        for answer in rng.sample(range(table.n_answers), min(table.n_answers, 5))
+        for answer in rng.sample(range(table.n_rows), min(table.n_rows, 5))
         for word in _words(rng, table.weights[answer])
     ]
     return {"tables": [json.loads(each.to_json()) for each in tables], "draws": cases}
@@ -103,7 +104,7 @@ def lying_tables(rng: random.Random) -> list[Document]:
             fits = exact.certify((middle,), (exact.SCALE - middle,), epsilon) is None
             low, high = (middle, high) if fits else (low, middle)
         rows, bad = ([[w, exact.SCALE - w], [exact.SCALE - w, w]] for w in (low, high))
-        good = json.loads(AnswerTable(epsilon, tuple(map(tuple, rows))).to_json())
+        good = json.loads(Table(epsilon, (2,), tuple(map(tuple, rows))).to_json())
         result.append({"good": _late(good), "bad": _late({**good, "weights": bad})})
     return result
 
@@ -137,14 +138,15 @@ def wire_vectors(campaign: Campaign) -> Document:
     return {"campaign": campaign.to_json(), "reports": entries, "bodies": bodies}
 
 
-def main(write: Callable[[str, Document], None], units: list[Document]) -> None:
+def main(write: Callable[[str, Document], None], clamped: list[Document]) -> None:
     rng = random.Random(20_261_116)  # noqa: S311 (vectors are public)
     good = good_documents()
     write("canonical.json", {"cases": canonical_forms()})
     write("answers.json", {**draws(rng), "answers": answers()})
     survey, *others = survey_campaigns()
     bad = changed_documents(json.loads(survey.to_json()))
+    bad += changed_edges(json.loads(edges_campaign().to_json()))
     lying = lying_tables(rng)
-    write("campaigns.json", {"good": good, "lying": lying, "bad": bad, "units": units})
+    write("campaigns.json", {"good": good, "lying": lying, "bad": bad, "clamped": clamped})
     cases = [wire_vectors(each) for each in (survey, *others, *example_campaigns())]
     write("wire.json", {"cases": cases, "refused": refused_bodies(survey)})

@@ -10,6 +10,7 @@ from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_report
 from tests.campaign.examples import anonymous_admission, answer_table
 from tests.campaign.signing import signed
+from tests.tables import jump_table
 from tests.vectors.strata import changed_strata
 
 Document = dict[str, Any]
@@ -178,6 +179,65 @@ def changed_documents(good: Document) -> list[Document]:
     wrong = {**good, "title": "Something else"}
     result.append({"why": "an old fingerprint", "error": "document", "campaign": wrong})
     return result
+
+
+def changed_edges(good: Document) -> list[Document]:
+    """Return documents whose edges are none, or whose tables do not fit their questions."""
+    entry, (first, second, third, _) = good["questions"][0], good["tables"]
+
+    def edges(value: object, place: int = 0) -> Document:
+        entries = [dict(each) for each in good["questions"]]
+        entries[place]["edges"] = value
+        return {"questions": entries}
+
+    def table(place: int, axes: list[Any], source: Document | None = None) -> Document:
+        tables = list(good["tables"])
+        tables[place] = {**(source or tables[place]), "axes": axes}
+        return {"tables": tables}
+
+    knots = first["axes"][0]
+    other = [14 if knot == 15 else knot for knot in knots]
+    answers = json.loads(answer_table(1.0, 5).to_json())
+    square = {**second, "weights": [*second["weights"], second["weights"][0]]}
+    pair = json.loads(jump_table(1.0, (0, 15, 15, 180), 2).to_json())
+    changes: dict[str, Document] = {
+        "edges null": edges(None),
+        "edges as a number": edges(15),
+        "edges as text": edges("15"),
+        "an edge as text": edges([15, "30.5", 45]),
+        "an edge null": edges([15, None, 45]),
+        "an edge as truth": edges([True, 30.5, 45]),
+        "an edge twice": edges([15, 15, 30.5, 45]),
+        "edges that decrease": edges([15, 45, 30.5]),
+        "an edge on the lower bound": edges([0, 15, 30.5, 45]),
+        "an edge on the upper bound": edges([15, 30.5, 45, 180]),
+        "an edge below the bounds": edges([-1, 15, 30.5, 45]),
+        "an edge above the bounds": edges([15, 30.5, 45, 181]),
+        "32 edges": edges([0.5 + i for i in range(32)]),
+        "cells": {"questions": [{**entry, "cells": 4}, *good["questions"][1:]]},
+        "an edge more than the table has": edges([15, 30.5, 40, 45]),
+        "an edge less than the table has": edges([15, 45]),
+        "no edges for a table with jumps": edges([]),
+        "another edge than the table has": edges([15, 30, 45]),
+        "edges for a table without jumps": edges([10], 1),
+        "edges that the table does not have, where none were chosen": edges([5e-4], 3),
+        "jumps at other numbers": table(0, [other]),
+        "jumps where none were chosen": table(3, [[0.0, 5e-4, 5e-4, 1e-3]], third),
+        "knots from another bound": table(1, [[-39.0, 10.0, 60.0]]),
+        "knots to another bound": table(1, [[-40.0, 10.0, 60.5]]),
+        "knots from -1 to 1": table(1, [[-1.0, 0.0, 1.0]]),
+        "knots one unit in the last place off": table(
+            2, [[1e15, 1e15 + 5, 1e15 + 5, 1e15 + 10.125]]
+        ),
+        "a table of answers for a number": table(1, [3]),
+        "a table of five answers for a number": table(1, [5], answers),
+        "a table of a pair for a number": table(0, pair["axes"], pair),
+        "a table of a pair with the knots of the question": table(1, [[-40.0, 60.0], 2], square),
+    }
+    return [
+        {"why": why, "error": "document", "campaign": signed({**good, **change})}
+        for why, change in changes.items()
+    ]
 
 
 def refused_bodies(campaign: Campaign) -> list[Document]:

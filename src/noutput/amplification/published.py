@@ -15,7 +15,7 @@ from noutput.amplification.result import PublishedPrivacy
 from noutput.amplification.search import largest_delta, smallest_c
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.array_rows import ArrayRows
-from noutput.mechanisms.rows import CertifiedRows
+from noutput.mechanisms.certified import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class Task:
     ) -> Task:
         """Check the arguments, and keep the different rows."""
         table = getattr(mechanism, "mechanism", mechanism)
-        if not isinstance(table, ArrayRows | CertifiedRows):
+        if not isinstance(table, ArrayRows | Table):
             rule = "be a certified table, or a design that has one"
             raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)
         count = _checks.whole("reports", reports, 1, MOST_REPORTS)

@@ -28,8 +28,7 @@ from noutput.errors import (
     PolicyError,
     PrivacyError,
 )
-from noutput.mechanisms.answer_table import AnswerTable
-from noutput.mechanisms.certified import CertifiedTable
+from noutput.mechanisms.certified import Table
 from noutput.questions import Choice, Number, Scale, YesNo
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admission",
-    "AnswerTable",
     "Campaign",
-    "CertifiedTable",
     "Choice",
     "Client",
     "DeliveryError",
@@ -61,6 +58,7 @@ __all__ = [
     "Scale",
     "Schedule",
     "Segments",
+    "Table",
     "YesNo",
     "draw_report",
     "draw_reports",

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeAlias
 
 from noutput import _checks
 from noutput._text import check_pattern, check_text
@@ -18,14 +17,12 @@ from noutput.campaign.segments import Labels, Segments, check_segments, read_lab
 from noutput.campaign.text import check_instant, format_instant
 from noutput.campaign.waves import Bounds, Inputs, NextWave, check_chain, check_wave, narrowed
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.mechanisms.answer_table import AnswerTable
-from noutput.mechanisms.certified import CertifiedTable
+from noutput.mechanisms.certified import Table
 from noutput.questions import Answers, Number, Question
 
-__all__ = ["MAX_QUESTIONS", "OBJECTIVES", "Campaign", "Table"]
+__all__ = ["MAX_QUESTIONS", "OBJECTIVES", "Campaign", "fit_table"]
 
 MAX_QUESTIONS = 64
-Table: TypeAlias = CertifiedTable | AnswerTable
 OBJECTIVES = {  # by kind of question; the first is the default
     "number": ("balanced", "mean", "distribution"),
     "scale": ("cdf", "shares", "mean", "balanced"),
@@ -47,11 +44,11 @@ class Campaign:
         What people read; up to 200 and 1,000 bytes of UTF-8.
     questions : tuple of Number, Scale, Choice and YesNo
         What is asked, from 1 to 64 questions with different names.
-    tables : tuple of CertifiedTable and AnswerTable
-        One per question, of which its reports are drawn: a `CertifiedTable` for a number, which
-        is mapped to [-1, 1] first, an `AnswerTable` with one row per answer otherwise. Its
-        epsilon is that of the question, where the question has one of its own. Equal tables
-        become one object.
+    tables : tuple of Table
+        One per question, of which its reports are drawn: that of a number has knots from the
+        question's lower bound to its upper one, with jumps at its edges and nowhere else; that
+        of answers has one row per answer. Its epsilon is that of the question, where the question
+        has one of its own. Equal tables become one object.
     opens, closes : datetime
         When reports are counted, from `opens` until just before `closes`; whole seconds.
     public : bool
@@ -105,7 +102,7 @@ class Campaign:
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How was your way to work?",
     ...     questions=(Number(0, 180, "minutes", name="time"), YesNo(name="late")),
-    ...     tables=(CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows), AnswerTable(1.2, rows)),
+    ...     tables=(Table(1.1, ((0, 180),), rows), Table(1.2, (2,), rows)),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 4, 1, tzinfo=UTC),
     ... )
     >>> Campaign.from_json(campaign.to_json()) == campaign
@@ -120,9 +117,10 @@ class Campaign:
     >>> from dataclasses import replace
     >>> first = replace(campaign, next_wave=NextWave(reports=2_000, expected=10_000))
     >>> second = first.successor(
-    ...     first.tables, ((0, 90), None), (((900, 100),), ((600, 400),)), ("few are above 90", ""))
+    ...     (first.tables[0].rescaled(0, 90), first.tables[1]), ((0, 90), None),
+    ...     (((900, 100),), ((600, 400),)), ("few are above 90", ""))
     >>> second.root == first.fingerprint != second.fingerprint, second.asked[0].encode(120)
-    (True, 1.0)
+    (True, 90.0)
     >>> second.wave(first.fingerprint) == first
     True
     >>> Campaign.from_json(second.to_json()).waves == (first, second)
@@ -184,6 +182,8 @@ class Campaign:
         check_chain(self)
         for name, value in zip(("bounds", "inputs", "reasons"), check_wave(self), strict=True):
             object.__setattr__(self, name, value)
+        for index, (table, question) in enumerate(zip(self.tables, self.asked, strict=True)):
+            _check_fit(f"tables[{index}]", table, question)
 
     @property
     def epsilon(self) -> float:
@@ -343,6 +343,20 @@ class Campaign:
         return campaign
 
 
+def fit_table(table: Table, question: Question) -> Table:
+    """Return a table that was designed on other bounds with its knots on those of a question.
+
+    Examples
+    --------
+    >>> table = Table(1.1, ((-1, 1),), ((3 << 30, 1 << 30), (1 << 30, 3 << 30)))
+    >>> fit_table(table, Number(0, 180)).axes
+    ((0.0, 180.0),)
+    """
+    if not isinstance(question, Number):
+        return table
+    return table.rescaled(question.lower, question.upper)
+
+
 def _questions(value: tuple[Question, ...]) -> tuple[Question, ...]:
     questions = tuple(value)
     for index, question in enumerate(questions):
@@ -361,34 +375,43 @@ def _questions(value: tuple[Question, ...]) -> tuple[Question, ...]:
 
 
 def _tables(value: tuple[Table, ...], questions: tuple[Question, ...]) -> tuple[Table, ...]:
+    """Return one table per question; equal ones become one object."""
     tables = tuple(value)
     if len(tables) != len(questions):
         rule = f"have {len(questions)} entries, one per question"
         raise InvalidArgumentError("tables", rule, len(tables))
-    different: dict[Table, Table] = {}
-    for index, (table, question) in enumerate(zip(tables, questions, strict=True)):
-        name = f"tables[{index}]"
-        if isinstance(question, Answers):
-            if not isinstance(table, AnswerTable) or table.n_answers != question.n_answers:
-                rule = f"be an AnswerTable of {question.n_answers} answers"
-                raise InvalidArgumentError(name, rule, _described(table))
-        elif not isinstance(table, CertifiedTable):
-            raise InvalidArgumentError(name, "be a CertifiedTable", _described(table))
-        if question.epsilon not in (None, table.epsilon):
-            rule = f"have the epsilon of its question, {question.epsilon!r}"
-            raise InvalidArgumentError(name, rule, table.epsilon)
-        different.setdefault(table, table)
+    for index, table in enumerate(tables):
+        if not isinstance(table, Table):
+            raise InvalidArgumentError(f"tables[{index}]", "be a Table", type(table).__name__)
+    different = {table: table for table in reversed(tables)}
     return tuple(different[table] for table in tables)
+
+
+def _check_fit(name: str, table: Table, question: Question) -> None:
+    """Refuse a table that is none of its question, as its wave asks it."""
+    if question.epsilon not in (None, table.epsilon):
+        rule = f"have the epsilon of its question, {question.epsilon!r}"
+        raise InvalidArgumentError(name, rule, table.epsilon)
+    if isinstance(question, Answers):
+        if table.axes != (question.n_answers,):
+            rule = f"be a table of {question.n_answers} answers"
+            raise InvalidArgumentError(name, rule, table.described)
+        return
+    if len(table.axes) != 1 or isinstance(table.axes[0], int):
+        raise InvalidArgumentError(name, "be a table of a number", table.described)
+    if isinstance(question, Number):
+        bounds, edges = (question.lower, question.upper), tuple(question.edges or ())
+        if (table.knots[0], table.knots[-1]) != bounds:
+            rule = f"have knots from {bounds[0]} to {bounds[1]}, as its question has"
+            raise InvalidArgumentError(name, rule, (table.knots[0], table.knots[-1]))
+        if table.jumps != edges:
+            rule = f"have jumps at the edges of its question, {list(edges)}"
+            raise InvalidArgumentError(name, rule, list(table.jumps))
 
 
 def _check_admission(value: object) -> None:
     if not isinstance(value, Admission):
         raise InvalidArgumentError("admission", "be an Admission", type(value).__name__)
-
-
-def _described(table: object) -> str:
-    size = f" of {table.n_answers} answers" if isinstance(table, AnswerTable) else ""
-    return type(table).__name__ + size
 
 
 def _objectives(value: tuple[str, ...], questions: tuple[Question, ...]) -> tuple[str, ...]:

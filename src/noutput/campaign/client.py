@@ -82,11 +82,11 @@ class Client:
 
     Examples
     --------
-    >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+    >>> from noutput.campaign import Campaign, Ledger, Table, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How was your way to work?",
-    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+    ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
@@ -146,11 +146,11 @@ class Client:
 
         Examples
         --------
-        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+        >>> from noutput.campaign import Campaign, Ledger, Table, YesNo
         >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
         >>> campaign = Campaign(
         ...     id="commute", title="Commute", text="How was your way to work?",
-        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
         ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
         ... )
         >>> Client(campaign, Ledger(None), Policy(epsilon=1.5)).follow(campaign)  # nothing newer
@@ -351,12 +351,12 @@ class Client:
 
         Examples
         --------
-        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, Route, YesNo
+        >>> from noutput.campaign import Campaign, Ledger, Route, Table, YesNo
         >>> from noutput.errors import DeliveryError
         >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
         >>> campaign = Campaign(
         ...     id="commute", title="Commute", text="How was your way to work?",
-        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
         ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
         ... )
         >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))
@@ -403,11 +403,11 @@ class Client:
 
         Examples
         --------
-        >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+        >>> from noutput.campaign import Campaign, Ledger, Table, YesNo
         >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
         >>> campaign = Campaign(
         ...     id="commute", title="Commute", text="How was your way to work?",
-        ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+        ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
         ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
         ... )
         >>> client = Client(campaign, Ledger(None), Policy(epsilon=1.5))

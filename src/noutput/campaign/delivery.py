@@ -167,13 +167,13 @@ def send_batch(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import CertifiedTable, Number, draw_report
+    >>> from noutput.campaign import Number, Table, draw_report
     >>> from noutput.errors import DeliveryError
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How long was your way to work?",
     ...     questions=(Number(0, 180, "minutes", name="commute"),),
-    ...     tables=(CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows),),
+    ...     tables=(Table(1.1, ((0, 180),), rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> reports = [draw_report(campaign, minutes) for minutes in (20, 35, 90)]

@@ -13,8 +13,7 @@ from noutput.campaign.segments import Segments
 from noutput.campaign.text import NEWER, format_instant, parse_instant
 from noutput.campaign.waves import MAX_WAVES, NextWave
 from noutput.errors import DocumentError, InvalidArgumentError, PrivacyError
-from noutput.mechanisms.answer_table import AnswerTable
-from noutput.mechanisms.certified import CertifiedTable
+from noutput.mechanisms.certified import Table
 from noutput.mechanisms.document import entries, parse
 from noutput.questions import Question, question_from_document
 
@@ -145,7 +144,7 @@ def _content(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _wave(campaign: Campaign, places: dict[CertifiedTable | AnswerTable, int]) -> dict[str, Any]:
+def _wave(campaign: Campaign, places: dict[Table, int]) -> dict[str, Any]:
     own: dict[str, Any] = {
         "tables": [places[table] for table in campaign.tables],
         "objectives": list(campaign.objectives),
@@ -209,15 +208,14 @@ def _read_waves(value: object, count: int) -> list[dict[str, Any]]:
     return value
 
 
-def _read_tables(value: object, most: int) -> list[CertifiedTable | AnswerTable]:
-    result: list[CertifiedTable | AnswerTable] = []
+def _read_tables(value: object, most: int) -> list[Table]:
+    result: list[Table] = []
     for index, entry in enumerate(entries("tables", value, most)):
         path = f"tables[{index}]"
         if not isinstance(entry, dict):
             raise DocumentError(path, "be a JSON object", type(entry).__name__)
-        kind = CertifiedTable if "knots" in entry else AnswerTable
         try:
-            result.append(kind.from_document(entry))
+            result.append(Table.from_document(entry))
         except PrivacyError:
             raise
         except InvalidArgumentError as error:

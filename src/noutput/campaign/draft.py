@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
 from noutput.campaign.admission import Admission
-from noutput.campaign.campaign import OBJECTIVES, Campaign
+from noutput.campaign.campaign import OBJECTIVES, Campaign, fit_table
 from noutput.campaign.draft_adaptive import adaptive_notes, read_adaptive
 from noutput.campaign.draft_question import bare, read_question
 from noutput.campaign.draft_strata import (
@@ -25,8 +25,8 @@ from noutput.errors import DocumentError
 from noutput.questions import Number, Question
 
 if TYPE_CHECKING:
-    from noutput.campaign.campaign import Table
     from noutput.campaign.waves import NextWave
+    from noutput.mechanisms.certified import Table
 
 __all__ = ["CampaignDraft"]
 
@@ -48,8 +48,8 @@ class CampaignDraft:
         The arguments of `Campaign`, without its tables.
     designs : tuple of dict
         One per question: the arguments of `noutput.design` for its table. Questions with equal
-        arguments share a table. The argument `question` is given for answers only: the table of
-        a number does not depend on its bounds.
+        arguments share a design. The argument `question` is given for answers and for numbers
+        with edges: other tables of numbers do not depend on the bounds, and are moved to them.
     notes : tuple of str
         What was done to fit a rule, for people to read.
 
@@ -101,7 +101,12 @@ class CampaignDraft:
         return _read(found, epsilon, table)
 
     def campaign(self, tables: Sequence[Table]) -> Campaign:
-        """Return the campaign with these tables, one per question."""
+        """Return the campaign with these tables, one per question.
+
+        Tables of numbers are moved to the bounds of their questions.
+        """
+        if len(tables) == len(self.parts["questions"]):  # else the campaign refuses them
+            tables = list(map(fit_table, tables, self.parts["questions"]))
         return Campaign(**self.parts, tables=tuple(tables))
 
 
@@ -122,6 +127,8 @@ def _read(found: dict[str, Any], epsilon: float, table: dict[str, Any]) -> Campa
             objective = objective or _goal(table)
             _checks.choice(f"{path}.objective", objective, OBJECTIVES["number"])
             design = _number_design(own, objective, table)
+            if question.edges:
+                design["question"] = bare(question)
         else:
             objective = objective or OBJECTIVES[question.kind][0]
             _checks.choice(f"{path}.objective", objective, OBJECTIVES[question.kind])

@@ -7,14 +7,14 @@ from typing import Any
 
 from noutput import _checks
 from noutput.campaign.keys import check_keys
-from noutput.errors import DocumentError
-from noutput.questions import MAX_ANSWERS, Question, question_from_document
+from noutput.errors import DocumentError, InvalidArgumentError
+from noutput.questions import MAX_ANSWERS, Number, Question, question_from_document
 
 __all__ = ["bare", "read_question"]
 
 _COMMON = ("name", "kind", "label", "text", "epsilon", "objective", "outputs")
 _OWN = {
-    "number": ("lower", "upper", "unit"),
+    "number": ("lower", "upper", "unit", "edges", "cells"),
     "scale": ("values", "labels", "scores"),
     "choice": ("labels",),
     "yes/no": (),
@@ -56,9 +56,21 @@ def _read(path: str, entry: dict[str, Any], called: str) -> tuple[Question, str 
         outputs = _checks.whole(f"{path}.outputs", outputs, 2, 256)
     if kind == "number":
         entry.setdefault("unit", "")
+        if "cells" in entry:
+            entry["edges"] = _cells(path, entry)
     elif kind != "yes/no":
         entry["answers"] = _answers(path, entry)
     return question_from_document(entry, path), objective, outputs
+
+
+def _cells(path: str, entry: dict[str, Any]) -> list[float]:
+    """Return the edges of so many equal cells, which a document writes out."""
+    cells = entry.pop("cells")
+    parts = {key: entry[key] for key in ("lower", "upper", "edges") if key in entry}
+    try:
+        return list(Number(**parts, cells=cells).edges or ())
+    except InvalidArgumentError as error:
+        raise DocumentError(f"{path}.{error.name}", error.rule, error.found) from None
 
 
 def bare(question: Question) -> Question:

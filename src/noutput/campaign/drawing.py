@@ -11,10 +11,9 @@ from noutput.campaign.report import Report, new_id
 from noutput.campaign.segments import read_labels
 from noutput.campaign.tokens import read_token, report_id, write_token
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.answer_table import AnswerTable
 
 if TYPE_CHECKING:
-    from noutput.campaign.campaign import Campaign, Table
+    from noutput.campaign.campaign import Campaign
     from noutput.campaign.policy import Policy
     from noutput.campaign.segments import Labels, Told
 
@@ -63,11 +62,11 @@ def draw_report(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> from noutput.campaign import Campaign, Table, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How was your way to work?",
-    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+    ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> draw_report(campaign, "yes").output in (0, 1)
@@ -100,12 +99,12 @@ def draw_reports(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> from noutput.campaign import Campaign, Table, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How was your way to work?", ask="all",
     ...     questions=(YesNo(name="late"), YesNo(name="by_train")),
-    ...     tables=(AnswerTable(1.1, rows), AnswerTable(1.1, rows)),
+    ...     tables=(Table(1.1, (2,), rows), Table(1.1, (2,), rows)),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> [report.question for report in draw_reports(campaign, {"late": "no", "by_train": True})]
@@ -167,15 +166,11 @@ def inputs_of(campaign: Campaign, values: Values) -> list[float]:
 
 def _draw_one(campaign: Campaign, place: int, x: float, drawn: Drawn) -> Report:
     token = drawn.token
-    output = _output(campaign.tables[place], x)
+    output = campaign.tables[place].privatize(x)
     name = campaign.questions[place].name
     identity = report_id(campaign, token, place) if token else new_id()
     text = write_token(campaign, token) if token else ""
     return Report(campaign.fingerprint, name, output, identity, text, drawn.labels, drawn.round)
-
-
-def _output(table: Table, x: float) -> int:
-    return table.privatize(int(x)) if isinstance(table, AnswerTable) else table.privatize(x)
 
 
 def _without_frames(error: Exception) -> Exception:

@@ -61,11 +61,11 @@ def enroll(
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, Ledger, YesNo
+    >>> from noutput.campaign import Campaign, Ledger, Table, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How was your way to work?",
-    ...     questions=(YesNo(name="late"),), tables=(AnswerTable(1.1, rows),),
+    ...     questions=(YesNo(name="late"),), tables=(Table(1.1, (2,), rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2036, 4, 1, tzinfo=UTC),
     ... )
     >>> enroll(campaign, Ledger(None))

@@ -97,10 +97,10 @@ def widths(campaign: Campaign) -> tuple[int, int, int]:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, Schedule, YesNo
+    >>> from noutput.campaign import Campaign, Schedule, Table, YesNo
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> widths(Campaign(
-    ...     "late", "Late", "Were you late?", (YesNo(name="late"),), (AnswerTable(1.1, rows),),
+    ...     "late", "Late", "Were you late?", (YesNo(name="late"),), (Table(1.1, (2,), rows),),
     ...     datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 29, tzinfo=UTC),
     ...     schedule=Schedule("day", 7)))
     (5, 0, 1)

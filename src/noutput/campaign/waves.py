@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from noutput import _checks
@@ -106,17 +106,21 @@ class NextWave:
 def narrowed(question: Question, bounds: Bounds) -> Question:
     """Return a question as a wave asks it: numbers are moved into its bounds, on the device.
 
+    Of its edges those inside the bounds are left.
+
     Examples
     --------
-    >>> asked = narrowed(Number(0, 600, "minutes", name="commute"), (0.0, 100.0))
-    >>> asked.encode(75), asked.encode(240)
-    (0.5, 1.0)
+    >>> asked = narrowed(Number(0, 600, "minutes", edges=(60, 240)), (0.0, 100.0))
+    >>> asked.encode(75), asked.encode(240), asked.edges
+    (75.0, 100.0, (60.0,))
     """
     if bounds is None or not isinstance(question, Number):
         return question
     lower, upper = bounds
-    common = {name: getattr(question, name) for name in ("name", "label", "text", "epsilon")}
-    return Number(lower, upper, question.unit, **common)
+    edges = question.edges
+    if edges is not None:
+        edges = tuple(edge for edge in edges if lower < edge < upper)
+    return replace(question, lower=lower, upper=upper, edges=edges)
 
 
 def check_wave(campaign: Campaign) -> tuple[tuple[Bounds, ...], Inputs, tuple[str, ...]]:

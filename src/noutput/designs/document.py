@@ -10,6 +10,7 @@ from noutput.designs.certificate import Bound, Certificate, verify
 from noutput.designs.objective import MOST_BINS, Objective
 from noutput.errors import DocumentError, InvalidArgumentError
 from noutput.mechanisms import document as table_document
+from noutput.mechanisms.certified import MAX_OUTPUTS, Table
 from noutput.mechanisms.table import TableMechanism
 from noutput.questions import Number, question_from_document
 
@@ -22,7 +23,7 @@ FORMAT = "noutput-design"
 VERSION = 1
 _KEYS = (
     "method", "objective", "prior", "iterations", "converged", "value", "lower_bound",
-    "certificate", "mechanism",
+    "certificate", "outputs", "mechanism",
 )  # fmt: skip
 _PROOF_KEYS = ("inputs", "lambdas", "nus", "mus")
 _MOST_INPUTS = 4096
@@ -66,6 +67,8 @@ def write(contents: Contents) -> str:
     }
     if contents["question"] is not None:
         head["question"] = contents["question"].to_document()
+    given = contents["mechanism"].given_outputs
+    head["outputs"] = None if given is None else given.tolist()
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     lines.append(f' "mechanism": {contents["mechanism"].to_json().rstrip()}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -94,7 +97,11 @@ def read(text: object, *, trusted: bool = False) -> Contents:
     table_document.read(found, FORMAT, VERSION, (*_KEYS, *asked))
     if not isinstance(found["mechanism"], dict):
         raise DocumentError("mechanism", "be a table", found["mechanism"])
-    mechanism = TableMechanism.from_document(found["mechanism"])
+    table = Table.from_document(found["mechanism"])
+    outputs = found["outputs"]
+    if outputs is not None:
+        outputs = table_document.numbers("outputs", outputs, MAX_OUTPUTS)
+    mechanism = TableMechanism.of(table, outputs)
     objective = Objective.parse(found["objective"], _prior(found["prior"]))
     claimed = table_document.number("value", found["value"])
     bound = _bound(found, mechanism.epsilon, objective)

@@ -75,6 +75,9 @@ def check_pilot(recipe: Recipe, pilot: float) -> tuple[float, Interval]:
     if not isinstance(question, Number) or not isinstance(recipe.mechanism, TableMechanism):
         rule = "be left out: answers have no range to find"
         raise InvalidArgumentError("pilot", rule, pilot)
+    if recipe.mechanism.bounds != (-1.0, 1.0):
+        rule = "be left out: the table is for the bounds of its question alone"
+        raise InvalidArgumentError("pilot", rule, pilot)
     return share, Interval(question.lower, question.upper)
 
 

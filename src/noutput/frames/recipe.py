@@ -14,6 +14,7 @@ from noutput.frames.reports import ATTRIBUTE, REPORT, Certified, report_name
 from noutput.interval import Interval, IntervalLike, as_interval
 from noutput.mechanisms import document
 from noutput.mechanisms.answers import AnswerMechanism
+from noutput.mechanisms.certified import Table
 from noutput.mechanisms.table import TableMechanism
 from noutput.questions import (
     Answers,
@@ -120,6 +121,10 @@ class Recipe:
             if not isinstance(question, Number):
                 rule = "be a Number, for which the mechanism is made"
                 raise InvalidArgumentError(name, rule, _kind(question))
+            if self.mechanism.bounds not in ((-1.0, 1.0), (question.lower, question.upper)):
+                lower, upper = self.mechanism.bounds
+                rule = f"have the bounds of the mechanism, {lower} to {upper}"
+                raise InvalidArgumentError(name, rule, (question.lower, question.upper))
             if self.other is not None:
                 raise InvalidArgumentError("other", "be given for answers only", self.other)
             return
@@ -219,9 +224,8 @@ def mechanism_of(found: object) -> Certified:
 def _read_mechanism(found: object) -> Certified:
     if not isinstance(found, dict):
         raise DocumentError("mechanism", "be a table", found)
-    if "knots" in found:
-        return TableMechanism.from_document(found)
-    return AnswerMechanism.from_document(found)
+    table = Table.from_document(found)
+    return AnswerMechanism.of(table) if isinstance(table.axes[0], int) else TableMechanism.of(table)
 
 
 def _read_columns(found: object) -> dict[str, Question]:

@@ -16,9 +16,7 @@ from noutput.errors import InvalidArgumentError
 from noutput.frames import archived
 from noutput.frames.packages import nw, pa, pc, pl, spark_functions
 from noutput.frames.privatizing import open_frame
-from noutput.mechanisms.answer_table import AnswerTable
-from noutput.mechanisms.answers import AnswerMechanism
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import TableMechanism, unit_mechanism
 from noutput.tally import Tally
 
 if TYPE_CHECKING:
@@ -72,10 +70,10 @@ class ReportCounts:
     --------
     >>> import noutput as no
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> from noutput.campaign import Campaign, Table, YesNo
     >>> campaign = Campaign(
     ...     "late", "Late trains", "Was your train late?", (YesNo(name="late"),),
-    ...     (AnswerTable(1.1, ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
+    ...     (Table(1.1, (2,), ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
     ...     datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC),
     ... )
     >>> counts = no.Tally(campaign.tables[0].fingerprint, (4_000, 6_000))
@@ -120,13 +118,11 @@ class ReportCounts:
             tally = self.tallies[question.name]
             if tally.total < _LEAST:
                 continue
-            if isinstance(table, AnswerTable):
-                answers = AnswerMechanism.of(table)
-                found[question.name] = summarize(answers, tally, question, level=level)
-            else:
-                options: dict[str, Any] = {"level": level, "bins": bins, "method": method}
-                number = TableMechanism.of(table)
-                found[question.name] = summarize(number, tally, question, **options)
+            mechanism = unit_mechanism(table)
+            options: dict[str, Any] = {"level": level}
+            if isinstance(mechanism, TableMechanism):
+                options |= {"bins": bins, "method": method}
+            found[question.name] = summarize(mechanism, tally, question, **options)
         return found
 
 
@@ -178,10 +174,10 @@ def tally_reports(
     --------
     >>> import pyarrow as pa
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Campaign, YesNo
+    >>> from noutput.campaign import Campaign, Table, YesNo
     >>> campaign = Campaign(
     ...     "late", "Late trains", "Was your train late?", (YesNo(name="late"),),
-    ...     (AnswerTable(1.1, ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
+    ...     (Table(1.1, (2,), ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
     ...     datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC),
     ... )
     >>> reports = pa.table({

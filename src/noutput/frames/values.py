@@ -1,25 +1,26 @@
 """Values of an Arrow column as a mechanism takes them, by rules that all engines share.
 
-Numbers become numbers of [-1, 1], and answers their places.
+Numbers become numbers between the knots of their table, and answers their places.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from noutput.encoding import MISSING, NO_ANSWER, find_places, place_of_other
 from noutput.errors import InvalidArgumentError
 from noutput.frames.packages import pa
-from noutput.interval import UNIT, Interval, scale_to_unit
+from noutput.interval import Interval, scale_to_unit
 from noutput.questions import Answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noutput.frames.recipe import Recipe
+    from noutput.mechanisms.table import TableMechanism
     from noutput.questions import Question
 
 __all__ = ["Place", "count_refused", "encode_column", "wrong_kind"]
@@ -52,7 +53,7 @@ def encode_column(
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return what the mechanism takes, and which values are missing (None if none is).
 
-    A missing value (null or NaN) stands as some number of [-1, 1], or some answer.
+    A missing value (null or NaN) stands as some number or some answer.
     """
     question = recipe.by_column[column]
     if isinstance(question, Answers):
@@ -115,7 +116,8 @@ def _unit_numbers(
         numbers = np.clip(numbers, interval.lower, interval.upper)
     elif numbers.size:
         _check_range(column, numbers, interval, place)
-    if interval != UNIT:
+    table = cast("TableMechanism", recipe.mechanism)
+    if table.bounds != (interval.lower, interval.upper):  # else it is in the column's own unit
         numbers = scale_to_unit(numbers, interval)
     return numbers, missing if any_missing else None
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.answer_table import MAX_ANSWERS
+from noutput.mechanisms.certified import MAX_ANSWERS, MAX_OUTPUTS
 from noutput.mechanisms.quantize import quantize_answers
-from noutput.mechanisms.rows import MAX_OUTPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

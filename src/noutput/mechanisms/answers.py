@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms import exact, sampling
-from noutput.mechanisms.answer_table import AnswerTable
+from noutput.mechanisms import sampling
 from noutput.mechanisms.array_rows import ArrayRows, frozen, one_word, whole_rows
+from noutput.mechanisms.certified import Table
 from noutput.mechanisms.kernel import RowKernel
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AnswerMechanism"]
 
 
-class AnswerMechanism(ArrayRows[AnswerTable]):
+class AnswerMechanism(ArrayRows):
     r"""A mechanism for one of k answers, as a table whose privacy anyone can verify.
 
     Parameters
@@ -33,12 +33,12 @@ class AnswerMechanism(ArrayRows[AnswerTable]):
     Raises
     ------
     PrivacyError, InvalidArgumentError
-        As `AnswerTable` does.
+        As `Table` does.
 
     Guarantees
     ----------
     Every object of this class is :math:`\epsilon`-locally differentially private, as its `plain`
-    table is: `AnswerTable` proves it in whole-number arithmetic when it is made. The object cannot
+    table is: `Table` proves it in whole-number arithmetic when it is made. The object cannot
     be changed afterwards.
 
     Examples
@@ -61,25 +61,27 @@ class AnswerMechanism(ArrayRows[AnswerTable]):
 
     def __init__(self, epsilon: float, weights: ArrayLike) -> None:
         rows = tuple(tuple(row) for row in whole_rows(weights))
-        self._wrap(AnswerTable(epsilon, rows))
+        self._wrap(Table(epsilon, (len(rows),), rows))
 
     @classmethod
-    def of(cls, plain: AnswerTable) -> AnswerMechanism:
+    def of(cls, plain: Table) -> AnswerMechanism:
         """Return the mechanism of a certified table; no document is written or read."""
-        if not isinstance(plain, AnswerTable):
-            raise InvalidArgumentError("plain", "be an AnswerTable", type(plain).__name__)
+        if not isinstance(plain, Table):
+            raise InvalidArgumentError("plain", "be a Table", type(plain).__name__)
+        if len(plain.axes) != 1 or not isinstance(plain.axes[0], int):
+            raise InvalidArgumentError("plain", "be a table of answers", plain.described)
         mechanism = cls.__new__(cls)
         cls._wrap(mechanism, plain)
         return mechanism
 
-    def _wrap(self, plain: AnswerTable) -> None:
+    def _wrap(self, plain: Table) -> None:
         self._weights = frozen(plain.weights, np.int64)
         self._plain = plain
 
     @property
     def n_answers(self) -> int:
         """How many answers there are."""
-        return self._plain.n_answers
+        return self._plain.n_rows
 
     def privatize(
         self, answers: ArrayLike, rng: np.random.Generator | None = None, *, threads: int = 1
@@ -126,11 +128,6 @@ class AnswerMechanism(ArrayRows[AnswerTable]):
     def _kernel(self) -> RowKernel:
         return RowKernel(self._weights)
 
-    def table(self) -> NDArray[np.float64]:
-        """Return P(output | answer), of shape (k, N)."""
-        result: NDArray[np.float64] = self._weights / exact.SCALE
-        return result
-
     def log_likelihood(self, reports: ArrayLike, answers: ArrayLike) -> NDArray[np.float64]:
         """Return the logarithm of the probability of each report given the place of an answer."""
         places, indexes = np.broadcast_arrays(np.asarray(answers), self.cells(reports))
@@ -139,13 +136,13 @@ class AnswerMechanism(ArrayRows[AnswerTable]):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> AnswerMechanism:
-        """Read a table from JSON, and certify it first: see `AnswerTable.from_json`."""
-        return cls.of(AnswerTable.from_json(text))
+        """Read a table from JSON, and certify it first: see `Table.from_json`."""
+        return cls.of(Table.from_json(text))
 
     @classmethod
     def from_document(cls, found: dict[str, Any]) -> AnswerMechanism:
         """Read a table from parsed JSON, as `from_json` does from text."""
-        return cls.of(AnswerTable.from_document(found))
+        return cls.of(Table.from_document(found))
 
     def __repr__(self) -> str:
         rows, columns = self._weights.shape

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
 from noutput._random import word_source
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms import exact
-from noutput.mechanisms.rows import secure_word
+from noutput.mechanisms.certified import Table, secure_word
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from noutput.mechanisms.answer_table import AnswerTable
-    from noutput.mechanisms.certified import CertifiedTable
-
 __all__ = ["ArrayRows", "frozen", "one_word", "whole_rows"]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-PlainT = TypeVar("PlainT", "CertifiedTable", "AnswerTable")
 
 
-class ArrayRows(Generic[PlainT]):
+class ArrayRows:
     """A certified table with arrays: its plain form and everything that follows from the rows.
 
     A subclass sets `_weights` and its own parts, and `_plain` last: nothing can be set after it.
     """
 
-    _plain: PlainT
+    _plain: Table
     _weights: NDArray[np.int64]
 
     @property
-    def plain(self) -> PlainT:
+    def plain(self) -> Table:
         """The table without numpy: what a campaign and its devices hold."""
         return self._plain
 
@@ -46,6 +42,11 @@ class ArrayRows(Generic[PlainT]):
     def weights(self) -> NDArray[np.int64]:
         """Whole numbers, row by row; every row adds up to `scale` (read-only)."""
         return self._weights
+
+    def table(self) -> NDArray[np.float64]:
+        """Return the probabilities of the outputs, one row per row of weights."""
+        result: NDArray[np.float64] = self._weights / exact.SCALE
+        return result
 
     @property
     def scale(self) -> int:
@@ -78,7 +79,7 @@ class ArrayRows(Generic[PlainT]):
         return self._plain.fingerprint
 
     def privacy_loss(self) -> float:
-        """Return the exact loss, rounded up; see `CertifiedRows.privacy_loss`."""
+        """Return the exact loss, rounded up; see `Table.privacy_loss`."""
         return self._plain.privacy_loss()
 
     def cells(self, reports: ArrayLike) -> NDArray[np.intp]:

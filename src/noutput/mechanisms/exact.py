@@ -5,9 +5,9 @@ floating-point operation takes part in the decision whether a table is private.
 
 Notes
 -----
-A table gives every knot :math:`x_k` a row of whole-number weights that add up to
-:math:`S = 2^{32}`. An input selects one of its two neighboring rows at random, so for every
-real :math:`x` the distribution of the output is a mixture of rows, and
+A table has rows of whole-number weights that add up to :math:`S = 2^{32}`. An input selects one of
+the rows, perhaps at random, so for every input :math:`x` the distribution of the output is a
+mixture of rows, and
 
 .. math:: \frac{P(i \mid x)}{P(i \mid x')}
           \le \frac{\max_k w_{k,i}}{\min_k w_{k,i}} .
@@ -124,32 +124,44 @@ def privacy_loss(largest: Sequence[int], smallest: Sequence[int]) -> float:
     return loss
 
 
-def draw(knots: Sequence[float], thresholds: Sequence[Sequence[int]], x: float, word: int) -> int:
-    r"""Turn one number and one 64-bit word into an output.
+def draw(
+    axes: Sequence[int | Sequence[float]],
+    thresholds: Sequence[Sequence[int]],
+    values: Sequence[float],
+    words: Sequence[int],
+) -> int:
+    r"""Turn values and 64-bit words, one of each per axis, into an output.
 
     Parameters
     ----------
-    knots : sequence of float
-        Increasing, from -1 to 1.
+    axes : sequence
+        Per coordinate, the number of answers of a list, or the knots of a number.
     thresholds : sequence of sequences of int
         Running sums of every row of weights.
-    x : float
-        The private number, in [-1, 1].
-    word : int
-        A random number below 2^64 that is used for nothing else.
+    values : sequence
+        The private values: the index of an answer, or a number between the outer knots.
+    words : sequence of int
+        Random numbers below 2^64 that are used for nothing else.
 
     Notes
     -----
-    The upper 32 bits round `x` to one of its neighboring knots so that the mean is right, the
-    lower 32 bits select an output of that knot's row. Whatever row the first step selects, the
-    report is a draw from a certified row: only the lower bits matter for privacy.
+    An answer has a row of its own. A number belongs to the cell that begins at the last knot not
+    above it; the upper 32 bits of its word round it to one end of its cell so that the mean is
+    right. The lower 32 bits of the first word select an output of that row. Whatever row the first
+    step selects, the report is a draw from a certified row: only these lower bits matter for
+    privacy, and rounding errors of the position cost accuracy alone.
 
     Examples
     --------
-    >>> draw([-1.0, 1.0], [[3 << 30, 1 << 32], [1 << 30, 1 << 32]], 1.0, 0xFFFF_FFFF)
+    >>> draw([[0.0, 9.0]], [[3 << 30, 1 << 32], [1 << 30, 1 << 32]], [9.0], [0xFFFF_FFFF])
     1
     """
-    cell = min(bisect_right(knots, x) - 1, len(knots) - 2)
-    rise = SCALE / (knots[cell + 1] - knots[cell])
-    row = cell + ((word >> SCALE_BITS) < (x - knots[cell]) * rise)
-    return bisect_right(thresholds[row], word & (SCALE - 1))
+    row = 0
+    for axis, value, word in zip(axes, values, words, strict=True):
+        if isinstance(axis, int):
+            row = row * axis + int(value)
+            continue
+        cell = min(bisect_right(axis, value) - 1, len(axis) - 2)
+        position = (value - axis[cell]) * (SCALE / (axis[cell + 1] - axis[cell]))
+        row = row * len(axis) + cell + ((word >> SCALE_BITS) < position)
+    return bisect_right(thresholds[row], words[0] & (SCALE - 1))

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK", "RowKernel", "TableKernel"]
 
 CHUNK = 1 << 14  # values drawn at once: the temporaries of a chunk stay in the processor's cache
-_CELL_BITS = 12
-_SHIFT = 52 - _CELL_BITS  # of the 52 bits after the leading one of a float
-_CELL_MASK = (2 << _CELL_BITS) - 1
-_ROUNDING = 2.0**-50
+_BUCKETS = 1 << 12  # between the first and the last knot
 _SMALLEST_GUIDE_BITS = 8
 _LARGEST_GUIDE_BITS = 12
 _LARGEST_GUIDE = 1 << 20  # entries
@@ -100,6 +97,7 @@ class TableKernel(RowKernel):
     Parameters
     ----------
     knots : array of shape (K,)
+        In any unit; they do not decrease.
     weights : array of shape (K, N)
         As `RowKernel` takes them.
     """
@@ -109,31 +107,40 @@ class TableKernel(RowKernel):
         self._build_cells(knots)
 
     def _build_cells(self, knots: NDArray[np.float64]) -> None:
+        self._knots = knots
         self._left = knots[:-1].copy()
+        width = np.diff(knots)
+        width[width == 0.0] = np.inf  # between the sides of a jump lies no number
         with np.errstate(over="ignore"):  # knots may lie closer than 2^-990, as in plain Python
-            self._rise = SCALE / np.diff(knots)
+            self._rise = SCALE / width
+            self._buckets_per_unit = float(_BUCKETS / (knots[-1] - knots[0]))
         self._right = np.append(knots[1:-1], np.inf)
-        # x + 3 rounds, so a bucket may receive numbers a little to the left of its edge
-        edges = np.arange((1 << _CELL_BITS) + 2) * (2.0 / (1 << _CELL_BITS)) - 1.0
-        first = np.searchsorted(knots, edges[:-1] - _ROUNDING, side="right") - 1
-        last = np.searchsorted(knots, edges[1:] + _ROUNDING, side="right") - 1
+        self._cell_steps = _MOST_STEPS + 1
+        if self._buckets_per_unit == np.inf:
+            return
+        # Buckets rise with x, whatever rounding does to them. So a number lies above all knots of
+        # earlier buckets and below all knots of later ones, and is compared with those of its own.
+        counts = np.bincount(self._bucket(knots), minlength=_BUCKETS + 2)
+        first = np.cumsum(counts) - counts - 1
         # rows are shifted by 32 bits, so they need 64 where indexes have 32
         self._first_cell = np.clip(first, 0, len(knots) - 2).astype(np.int64)
-        self._cell_steps = int(np.max(np.clip(last, 0, len(knots) - 2) - self._first_cell))
-        self._knots = knots
+        last = np.clip(first + counts, 0, len(knots) - 2)
+        self._cell_steps = int(np.max(last - self._first_cell))
+
+    def _bucket(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+        distance = x - self._knots[0]
+        distance *= self._buckets_per_unit
+        result: NDArray[np.int64] = distance.astype(np.int64)
+        return result
 
     def _rows(self, x: NDArray[np.float64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Round every number to a neighboring knot."""
+        """Round every number to an end of its cell."""
         if self._cell_steps > _MOST_STEPS:
             cell = np.searchsorted(self._knots, x, side="right").astype(np.int64, copy=False)
             cell -= 1
             np.minimum(cell, len(self._knots) - 2, out=cell)
         else:
-            # x + 3 lies in [2, 4]: the bits after its leading one count buckets
-            bucket = (x + 3.0).view(np.int64)
-            bucket >>= _SHIFT
-            bucket &= _CELL_MASK
-            cell = self._first_cell.take(bucket)
+            cell = self._first_cell.take(self._bucket(x))
             for _ in range(self._cell_steps):
                 cell += x >= self._right.take(cell)
         position = x - self._left.take(cell)
@@ -145,7 +152,7 @@ class TableKernel(RowKernel):
     def draw(
         self, x: NDArray[np.float64], words: NDArray[np.uint64], out: NDArray[np.uint8]
     ) -> None:
-        """Write the outputs for numbers of [-1, 1], one word each."""
+        """Write the outputs for numbers between the outer knots, one word each."""
         # numpy turns signed numbers into floats eight times as fast as unsigned ones
         row = self._rows(x, (words >> np.uint64(SCALE_BITS)).view(np.int64))
         self.draw_from_rows(row, words, out)

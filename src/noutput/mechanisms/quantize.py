@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from noutput import _checks
 from noutput.errors import DesignError, InvalidArgumentError
 from noutput.mechanisms.answers import AnswerMechanism
-from noutput.mechanisms.certified import row_means
 from noutput.mechanisms.exact import SCALE, exponential_floor
 from noutput.mechanisms.moments import largest_variance
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import TableMechanism, row_means
 
 __all__ = ["quantize", "quantize_answers"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from noutput._random import WordSource
 
-__all__ = ["check_threads", "fill", "report", "unit_array"]
+__all__ = ["bounded_array", "check_threads", "fill", "report", "unit_array"]
 
 MAX_THREADS = 256
 _SHARED_CHUNK = (
@@ -37,6 +37,7 @@ def report(
     dtype: np.dtype[Any],
     *,
     clip: bool,
+    bounds: tuple[float, float] = (-1.0, 1.0),
     shape: tuple[int, ...] = (),
     words_each: int = 1,
     threads: int = 1,
@@ -45,14 +46,14 @@ def report(
 
     A single number gives a single report: a numpy scalar where `shape` is empty.
     """
-    values = _checks.numbers("x", "be numbers in [-1, 1]", x)
+    values = _checks.numbers("x", f"be numbers in {_checks.span(bounds)}", x)
     if values.ndim == 0:
-        values = np.asarray(_checks.unit_value("x", values.item(), clip=clip))
+        values = np.asarray(_checks.bounded("x", values.item(), bounds, clip=clip))
     reports: NDArray[Any] = np.empty(values.shape + shape, dtype)
     flat = reports.reshape(-1, *shape)
 
     def check(part: NDArray[np.generic], start: int) -> NDArray[np.float64]:
-        return _unit_chunk(part, start, clip=clip)
+        return _bounded_chunk(part, start, bounds, clip=clip)
 
     fill(values, flat, rng, draw, check, words_each=words_each, threads=threads)
     result: NDArray[Any] = reports[()]
@@ -160,17 +161,28 @@ class _Run:
 
 def unit_array(x: ArrayLike) -> NDArray[np.float64]:
     """Return numbers of [-1, 1] as an array of floats of the same shape (a copy)."""
-    array = _checks.numbers("x", "be numbers in [-1, 1]", x)
-    flat = array.astype(np.float64)
-    return _unit_chunk(flat.reshape(-1), 0, clip=False).reshape(array.shape) if flat.size else flat
+    return bounded_array(x, (-1.0, 1.0))
 
 
-def _unit_chunk(values: NDArray[np.generic], start: int, *, clip: bool) -> NDArray[np.float64]:
+def bounded_array(x: ArrayLike, bounds: tuple[float, float]) -> NDArray[np.float64]:
+    """Return numbers between two bounds as an array of floats of the same shape (a copy)."""
+    array = _checks.numbers("x", f"be numbers in {_checks.span(bounds)}", x)
+    flat = array.astype(np.float64).reshape(-1)
+    if flat.size:
+        flat = _bounded_chunk(flat, 0, bounds, clip=False)
+    return flat.reshape(array.shape)
+
+
+def _bounded_chunk(
+    values: NDArray[np.generic], start: int, bounds: tuple[float, float], *, clip: bool
+) -> NDArray[np.float64]:
     numbers = values.astype(np.float64, copy=False)
-    if numbers.min() >= -1.0 and numbers.max() <= 1.0:
+    lower, upper = bounds
+    if numbers.min() >= lower and numbers.max() <= upper:
         return numbers
-    bad = np.flatnonzero(np.isnan(numbers) if clip else ~(np.abs(numbers) <= 1.0))
+    within = ~np.isnan(numbers) if clip else (numbers >= lower) & (numbers <= upper)
+    bad = np.flatnonzero(~within)
     if bad.size:
-        found = float(numbers[bad[0]])
-        raise InvalidArgumentError(f"x[{start + bad[0]}]", "be a number in [-1, 1]", found)
-    return np.clip(numbers, -1.0, 1.0)
+        rule, value = f"be a number in {_checks.span(bounds)}", float(numbers[bad[0]])
+        raise InvalidArgumentError(f"x[{start + bad[0]}]", rule, value)
+    return np.clip(numbers, lower, upper)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.certified import CertifiedTable
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import TableMechanism, unit_mechanism
 from noutput.planner.adaptive import NextRange, choose_range
 from noutput.questions import Number
 from noutput.tally import Tally
@@ -14,11 +13,13 @@ from noutput.tally import Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from noutput.campaign.campaign import Campaign, Table
+    from noutput.campaign.campaign import Campaign
     from noutput.campaign.waves import Bounds, Inputs
+    from noutput.mechanisms.certified import Table
 
 __all__ = ["RULE_WAVES", "check_successor", "next_campaign"]
 
+_EDGES_STAY = "The bounds stay: the edges of the question are fixed."
 RULE_WAVES = {"range 1": 2}  # how many waves a rule makes, the first included
 
 
@@ -49,11 +50,16 @@ def next_campaign(campaign: Campaign, counts: Sequence[Sequence[int]]) -> Campai
         tables.append(table)
         bounds.append(None)
         reasons.append("")
-        if isinstance(question, Number) and isinstance(table, CertifiedTable):
+        if isinstance(question, Number):
+            bounds[-1] = (question.lower, question.upper)
+            if question.edges:
+                reasons[-1] = _EDGES_STAY
+                continue
             found = _choose(campaign, place, question, table, tuple(counts[place]))
             if found.bounds is not None and isinstance(found.mechanism, TableMechanism):
-                tables[-1] = found.mechanism.plain if found.narrowed else table
-                bounds[-1] = (found.bounds.lower, found.bounds.upper)
+                lower, upper = found.bounds.lower, found.bounds.upper
+                designed = found.mechanism.plain if found.narrowed else table
+                bounds[-1], tables[-1] = (lower, upper), designed.rescaled(lower, upper)
             reasons[-1] = found.reason
     inputs: Inputs = tuple((tuple(each),) for each in counts)
     return campaign.successor(tuple(tables), tuple(bounds), inputs, tuple(reasons))
@@ -74,7 +80,7 @@ def _choose(
     campaign: Campaign,
     place: int,
     question: Number,
-    table: CertifiedTable,
+    table: Table,
     counts: tuple[int, ...],
 ) -> NextRange:
     """Apply the rule to one number, for the people who have not answered it yet."""
@@ -83,7 +89,7 @@ def _choose(
     if campaign.ask == "one":  # each answers one of the questions
         people //= len(campaign.questions)
     return choose_range(
-        TableMechanism.of(table),
+        unit_mechanism(table),
         Tally(table.fingerprint, counts),
         (question.lower, question.upper),
         expected=max(people - sum(counts), 0),

@@ -9,7 +9,7 @@ from noutput.designs.answers.objective import OBJECTIVES, unit_scores
 from noutput.designs.answers.result import AnswerDesign
 from noutput.designs.answers.shipped import shipped
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.rows import MAX_OUTPUTS
+from noutput.mechanisms.certified import MAX_OUTPUTS
 
 if TYPE_CHECKING:
     from noutput.designs.solution import Progress
