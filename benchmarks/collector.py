@@ -54,7 +54,7 @@ uvicorn.Server(config).run(sockets=[listener])
 
 def make_campaign() -> Campaign:
     """Return a public campaign with a table of 16 outputs."""
-    table = window_table(1.0, 16, 33, 0.4).plain
+    table = window_table(1.0, 16, 33, 0.4).plain.rescaled(0, 1)
     return Campaign(
         id="load", title="Load", text="How many?", tables=(table,), public=True,
         questions=(Number(0, 1, name="number"),),

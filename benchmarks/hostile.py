@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.attacks import ATTACKS, packed_batch
 from benchmarks.collector import memory_megabytes
 from benchmarks.http_client import Answers, ask, get, post
-from noutput.campaign import Admission, AnswerTable, Campaign, Choice, Number, Report
+from noutput.campaign import Admission, Campaign, Choice, Number, Report, Table
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.segments import Segments
 from noutput.campaign.wire import MAX_BATCH, PACKED_TYPE, REPORT_TYPE
@@ -82,7 +82,7 @@ def _campaign(name: str, questions: int = 1, per_hour: int | None = None) -> Cam
     return Campaign(
         id=name, title="Load", text="How many?", public=True,
         admission=Admission(reports_per_hour=per_hour),
-        tables=(window_table(1.0, 16, 33, 0.4).plain,) * questions,
+        tables=(window_table(1.0, 16, 33, 0.4).plain.rescaled(0, 1),) * questions,
         questions=tuple(Number(0, 1, name=f"number_{n}") for n in range(questions)),
         opens=datetime(2020, 1, 1, tzinfo=UTC), closes=datetime(2100, 1, 1, tzinfo=UTC),
     )  # fmt: skip
@@ -90,10 +90,10 @@ def _campaign(name: str, questions: int = 1, per_hour: int | None = None) -> Cam
 
 def _labeled() -> Campaign:
     """Return a campaign whose reports tell one of 63 labels, with a choice of 64 answers."""
-    choice = AnswerTable(1.0, _direct_rows(64, 1.0))
+    choice = Table(1.0, (64,), _direct_rows(64, 1.0))
     return Campaign(
         id="labeled", title="Labels", text="Which?", public=True,
-        tables=(choice, window_table(1.0, 16, 33, 0.4).plain),
+        tables=(choice, window_table(1.0, 16, 33, 0.4).plain.rescaled(0, 100)),
         questions=(Choice(*(f"a{n}" for n in range(64)), name="choice"),
                    Number(0, 100, name="number")),
         segments=Segments((("state", tuple(_LABELS)),), 100),

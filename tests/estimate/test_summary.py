@@ -39,7 +39,9 @@ def stars() -> no.AnswerSummary:
 @pytest.fixture(scope="module")
 def minutes() -> no.Summary:
     asked = no.Number(0, 180, "minutes", label="Commute")
-    return no.summarize(TWO, no.Tally(TWO.fingerprint, (6_000, 4_000)), asked, bins=16)
+    counted = no.Tally(TWO.fingerprint, (6_000, 4_000))
+    found: no.Summary = no.summarize(TWO, counted, asked, bins=16)
+    return found
 
 
 def test_a_scale_as_text(stars: no.AnswerSummary) -> None:
@@ -183,7 +185,8 @@ def forged_number() -> no.Summary:
     rng = np.random.default_rng(30)
     honest = np.clip(rng.lognormal(4.6, 0.45, 7_000) / 300.0 - 1.0, -1.0, 1.0)
     outputs = np.concatenate([table.privatize(honest, rng=rng), [table.n_outputs - 1] * 3_000])
-    return no.summarize(table, outputs, no.Number(0, 600, "s"), bins=16)
+    found: no.Summary = no.summarize(table, outputs, no.Number(0, 600, "s"), bins=16)
+    return found
 
 
 def forged_answers() -> no.AnswerSummary:
@@ -249,12 +252,26 @@ def test_bad_input_for_numbers() -> None:
         no.summarize(no.mechanism("pm", 1.0), counted, no.Number(0, 1))
 
 
-@pytest.mark.parametrize(("people", "kind"), [(99, "exact"), (100, "normal")])
-def test_exact_intervals_of_few_reports_are_named(people: int, kind: str) -> None:
+@pytest.mark.parametrize(("people", "kind"), [(99, "guaranteed"), (100, "normal")])
+def test_guaranteed_intervals_of_few_reports_are_named(people: int, kind: str) -> None:
     table = direct(3, 1.0)
     found = no.summarize(table, tally(table, [0.5, 0.3, 0.2], people), no.Scale(1, 2, 3))
     assert found.estimate.interval_kind == found.to_dict()["intervals"]["kind"] == kind
-    assert ("Intervals are exact: fewer than 100 reports." in str(found)) == (kind == "exact")
+    assert ("Intervals are guaranteed: fewer than 100 reports." in str(found)) == (
+        kind == "guaranteed"
+    )
+
+
+def test_guaranteed_intervals_of_many_answers_are_wider() -> None:
+    table, question = direct(3, 1.0), no.Scale(1, 2, 3)
+    counted = tally(table, [0.5, 0.3, 0.2], 5_000)
+    found = no.summarize(table, counted, question, kind="guaranteed")
+    assert "Intervals are guaranteed." in found.notes
+    for each, other in zip(
+        found.shares, no.summarize(table, counted, question).shares, strict=True
+    ):
+        assert each.value == other.value
+        assert each.low < other.low < other.high < each.high
 
 
 def test_a_summary_at_the_prompt_is_its_text(stars: no.AnswerSummary, minutes: no.Summary) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noutput.errors import InvalidArgumentError
 from noutput.mechanisms.base import CellModel, check_channel
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import TableMechanism, unit_mechanism
 from noutput.tally import Tally
 
 if TYPE_CHECKING:
+    from noutput.interval import Interval
     from noutput.mechanisms.answers import AnswerMechanism
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "Counts",
     "check_table",
     "check_tally",
+    "check_unit",
+    "on_unit",
     "supported",
     "transition_matrix",
 ]
@@ -83,6 +86,7 @@ def _matrix(key: _Key) -> Array:
 def transition_matrix(channel: CellModel, bins: int) -> Array:
     """Return the mechanism's transition matrix (read-only), computed once and remembered."""
     check_channel(channel, "fingerprint", "transition")
+    check_unit(channel)
     return _matrix(_Key(channel.fingerprint, bins, channel))
 
 
@@ -91,6 +95,25 @@ def check_table(mechanism: object) -> None:
     if not isinstance(mechanism, TableMechanism):
         rule = "be a TableMechanism (for any other, average what its `decode` makes of the reports)"
         raise InvalidArgumentError("mechanism", rule, type(mechanism).__name__)
+    check_unit(mechanism)
+
+
+def check_unit(mechanism: object) -> None:
+    """Refuse a table of numbers whose knots are in another unit: results would be wrong."""
+    if isinstance(mechanism, TableMechanism) and mechanism.bounds != (-1.0, 1.0):
+        rule = "have knots from -1 to 1, or from and to the bounds that are given"
+        raise InvalidArgumentError("mechanism", rule, mechanism.bounds)
+
+
+def on_unit(mechanism: Any, bounds: Interval) -> Any:
+    """Return a table of numbers between these bounds with its knots moved to [-1, 1].
+
+    Any other mechanism is returned as it is.
+    """
+    ends = (bounds.lower, bounds.upper)
+    if isinstance(mechanism, TableMechanism) and mechanism.bounds == ends != (-1.0, 1.0):
+        return unit_mechanism(mechanism.plain)
+    return mechanism
 
 
 def check_tally(channel: CellModel | AnswerMechanism, tally: Tally, n_outputs: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
-from noutput.estimate.counts import check_tally
+from noutput.estimate.counts import check_tally, check_unit, on_unit
 from noutput.estimate.stacked import Layer, StackedChannel
 from noutput.estimate.stacked_answers import StackedAnswers
 from noutput.interval import UNIT, Interval, IntervalLike, as_interval, scale_to_unit
@@ -198,7 +198,8 @@ def unpacked(
         If a tally or bounds are given besides evidence, which has its own.
     """
     if not isinstance(mechanism, Evidence):
-        return mechanism, tally, as_interval(bounds)
+        units = as_interval(bounds)
+        return on_unit(mechanism, units), tally, units
     if tally is not None:
         rule = "be left out: the evidence has tallies of its own"
         raise InvalidArgumentError("tally", rule, type(tally).__name__)
@@ -236,6 +237,8 @@ def _checked(name: str, given: object) -> Part:
         check_tally(mechanism, tally, mechanism.n_outputs)
         return Part(cast("Channel", mechanism), tally, UNIT)
     check_channel(mechanism, "fingerprint", "n_cells", "probabilities", "corners", "transition")
-    channel = cast("Channel", mechanism)
+    units = as_interval(bounds, f"{name}.bounds")
+    channel = cast("Channel", on_unit(mechanism, units))
+    check_unit(channel)
     check_tally(channel, tally, channel.n_cells)
-    return Part(channel, tally, as_interval(bounds, f"{name}.bounds"))
+    return Part(channel, tally, units)

@@ -79,12 +79,13 @@ from noutput.estimate.fit import mean_log_likelihood
 from noutput.estimate.resample import generator, redraw_parts
 from noutput.estimate.stacked import StackedChannel
 from noutput.estimate.stacked_answers import StackedAnswers
-from noutput.mechanisms.answers import AnswerMechanism
+from noutput.mechanisms.array_rows import ArrayRows
 from noutput.mechanisms.base import check_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -308,7 +309,7 @@ def known_goodness_of_fit(mechanism: CellModel | AnswerMechanism, tally: Tally) 
 
 def _rows(mechanism: CellModel | AnswerMechanism) -> Array:
     """Return the rows whose mixtures are what honest people send."""
-    if isinstance(mechanism, AnswerMechanism | StackedAnswers):
+    if isinstance(mechanism, ArrayRows | StackedAnswers):
         return mechanism.table()
     check_channel(mechanism, "fingerprint", "probabilities", "corners")
     return mechanism.probabilities(mechanism.corners())

@@ -11,8 +11,9 @@ The primal-dual interior-point method below follows
 
 .. math:: \Theta y + s = 1, \qquad \Theta^T \pi = c / y, \qquad \pi_i s_i = \mu \to 0
 
-by Newton steps with Mehrotra's correction, which come down to one system of J equations per row and
-end after some 15 of them, however many bins are empty.
+by Newton steps with Mehrotra's correction, which come down to one system of J equations per row, or
+of as many as there are bins where these are fewer, and end after some 15 of them, however many bins
+are empty.
 
 For every :math:`\pi` of the simplex the largest log-likelihood per report is at most
 :math:`\ln \max_i \sum_j \Theta_{ij} c_j / q_j` higher. A row stops when this bound is within
@@ -204,9 +205,10 @@ class _Move:
 
 
 class _Newton:
-    """The linearized equations at one place, reduced to J unknowns a row: the dual's growth.
+    """The linearized equations at one point, reduced to the dual's growth or to the bins' steps.
 
-    An output without count has dual 0 and growth 0: its equation reads 1 * growth = 0.
+    Whichever are fewer. An output without count has dual 0 and growth 0: its equation reads
+    1 * growth = 0.
     """
 
     def __init__(self, path: _Path, theta: Array) -> None:
@@ -215,17 +217,31 @@ class _Newton:
         self._weights = path.bins / path.slack
         self._primal = path.shares - path.dual * (path.bins @ theta)
         self._dual = 1.0 - path.dual @ theta.T - path.slack
-        matrix = np.matmul(theta.T * self._weights[:, None, :], theta)
-        matrix *= path.dual[:, :, None] * path.dual[:, None, :]
-        place = np.arange(theta.shape[1])
-        matrix[:, place, place] += np.where(path.shares > 0.0, path.shares, 1.0)
+        self._counted = np.where(path.shares > 0.0, path.shares, 1.0)
+        self._few_bins = theta.shape[0] < theta.shape[1]
+        if self._few_bins:
+            matrix = np.matmul(theta * (path.dual**2 / self._counted)[:, None, :], theta.T)
+        else:
+            matrix = np.matmul(theta.T * self._weights[:, None, :], theta)
+            matrix *= path.dual[:, :, None] * path.dual[:, None, :]
+        index = np.arange(min(theta.shape))
+        matrix[:, index, index] += 1.0 / self._weights if self._few_bins else self._counted
         self._matrix = matrix
 
     def solve(self, target: Array) -> _Move:
         """Return the step after which bins times slack has changed by `target`."""
         path, theta = self._path, self._theta
+        if self._few_bins:
+            right = target / path.bins - self._dual
+            bins = self._solved(right + (path.dual * self._primal / self._counted) @ theta.T)
+            growth = (self._primal - path.dual * (bins @ theta)) / self._counted
+            return _Move(path, bins, growth, self._dual - (path.dual * growth) @ theta.T)
         wanted = target / path.slack
         right = self._primal - path.dual * ((wanted - self._weights * self._dual) @ theta)
-        growth: Array = np.linalg.solve(self._matrix, right[..., None])[..., 0].astype(np.float64)
+        growth = self._solved(right)
         slack = self._dual - (path.dual * growth) @ theta.T
         return _Move(path, wanted - self._weights * slack, growth, slack)
+
+    def _solved(self, right: Array) -> Array:
+        result: Array = np.linalg.solve(self._matrix, right[..., None])[..., 0].astype(np.float64)
+        return result

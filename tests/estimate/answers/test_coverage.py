@@ -120,7 +120,7 @@ def test_exact_intervals_cover_at_least(epsilon: float, people: int) -> None:
     least = stats.binom.ppf(1e-5, 80, 0.95) / 80  # test_exact.py computes it without chance
     for make in (direct, mixed):
         for name, truth in populations(5).items():
-            found = coverage(make(5, epsilon), truth, people, "exact", 80)
+            found = coverage(make(5, epsilon), truth, people, "guaranteed", 80)
             for statistic, shares in found.items():
                 assert np.all(shares >= least), (name, statistic, shares)
 
@@ -133,7 +133,7 @@ def test_intervals_of_a_few_campaigns_cover() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["normal", "exact"])
+@pytest.mark.parametrize("kind", ["normal", "guaranteed"])
 def test_simultaneous_intervals_cover_all_answers(kind: str) -> None:
     for name, truth in populations(5).items():
         table, covered = mixed(5, 1.0), 0
@@ -146,7 +146,7 @@ def test_simultaneous_intervals_cover_all_answers(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["normal", "exact"])
+@pytest.mark.parametrize("kind", ["normal", "guaranteed"])
 def test_differences_of_groups_cover(kind: str) -> None:
     first, second = populations(5)["falling"], populations(5)["one answer"]
     tables, covered = (mixed(5, 1.0), direct(5, 2.0)), np.zeros(5)

@@ -55,13 +55,13 @@ def test_quantiles_are_the_smallest_answer_with_the_share_at_or_below() -> None:
 
 
 def test_the_last_cdf_value_is_known() -> None:
-    for kind in ("normal", "exact"):
+    for kind in ("normal", "guaranteed"):
         low, high = estimate(mixed(5, 1.0), TRUTH).interval("cdf", kind=kind, simultaneous=True)
         assert low[-1] == high[-1] == 1.0
 
 
 def test_simultaneous_intervals_are_wider_and_two_answers_are_one_share() -> None:
-    for kind in ("normal", "exact"):
+    for kind in ("normal", "guaranteed"):
         found = estimate(mixed(5, 1.0), TRUTH, n=5_000)
         (low, high), (all_low, all_high) = (
             found.interval(kind=kind, simultaneous=many) for many in (False, True)
@@ -79,7 +79,7 @@ def test_groups_are_compared_across_tables() -> None:
     second = estimate(direct(5, 2.0), [0.2] * 5, n=20_000)
     normal, exact, joint = (
         first.compare(second, kind="normal"),
-        first.compare(second, kind="exact"),
+        first.compare(second, kind="guaranteed"),
         first.compare(second, simultaneous=True),
     )
     for share, each in zip(np.array(TRUTH) - 0.2, normal, strict=True):
@@ -99,7 +99,7 @@ def test_two_reports_that_agree_are_no_certainty() -> None:
     table = mixed(5, 1.0)
     found = no.estimate_answers(table, no.Tally(table.fingerprint, (2, *[0] * 12)))
     assert np.all(found.standard_errors > 0.5)
-    for kind in ("normal", "exact"):
+    for kind in ("normal", "guaranteed"):
         low, high = found.interval(kind=kind)
         assert np.all(high - low > 0.2)
 
@@ -147,7 +147,7 @@ def test_bad_input() -> None:
         (lambda: choice.quantile(0.5), "answers of a choice have no order"),
         (lambda: choice.interval("cdf"), "answers of a choice have no order"),
         (lambda: choice.interval("mean"), "statistic must be one of 'shares', 'cdf'"),
-        (lambda: choice.interval(kind="guaranteed"), "kind must be one of 'normal', 'exact'"),
+        (lambda: choice.interval(kind="exact"), "kind must be one of 'normal', 'guaranteed'"),
         (lambda: choice.mean_interval(), "question must have scores"),
         (lambda: choice.difference("a", "d"), r"other must be one of \['a', 'b', 'c'\]"),
         (lambda: choice.difference("a", "a"), "be another answer"),

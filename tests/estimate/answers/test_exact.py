@@ -36,7 +36,7 @@ def test_coverage_over_all_possible_counts(reports: int, shares: list[float]) ->
 def test_two_scores_are_clopper_and_pearson() -> None:
     table = direct(4, 1.0)
     found = no.estimate_answers(table, no.Tally(table.fingerprint, (30, 20, 40, 10)))
-    low, high = found.interval("shares", 0.9, kind="exact")
+    low, high = found.interval("shares", 0.9, kind="guaranteed")
     inside, outside = table.table()[0, 0], table.table()[1, 0]
     ends = stats.binomtest(40, 100).proportion_ci(0.9, method="exact")
     wanted = (np.array([ends.low, ends.high]) - outside) / (inside - outside)
@@ -49,7 +49,7 @@ def test_intervals_are_within_what_is_possible_and_grow_with_the_level(counts: l
     table = mixed(5, 1.0)
     found = no.estimate_answers(table, no.Tally(table.fingerprint, tuple(counts)))
     for statistic in ("shares", "cdf"):
-        for kind in ("normal", "exact"):
+        for kind in ("normal", "guaranteed"):
             low, high = found.interval(statistic, 0.8, kind=kind)
             wide_low, wide_high = found.interval(statistic, 0.99, kind=kind)
             assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
@@ -62,10 +62,10 @@ def test_many_reports_cost_forty_percent_at_most_where_the_noise_is_known() -> N
     counts = tuple(np.rint(truth @ table.table() * 10**7).astype(int).tolist())
     found = no.estimate_answers(table, no.Tally(table.fingerprint, counts))
     widths = {}
-    for kind in ("normal", "exact"):
+    for kind in ("normal", "guaranteed"):
         low, high = found.interval("cdf", kind=kind)
         widths[kind] = (high - low)[:-1]
-    ratio = widths["exact"] / widths["normal"]
+    ratio = widths["guaranteed"] / widths["normal"]
     assert 1.3 < ratio.min() <= ratio.max() < 1.5
 
 
@@ -76,13 +76,13 @@ def test_counts_of_any_size() -> None:
         found = no.estimate_answers(
             table, no.Tally(table.fingerprint, tuple(factor * count for count in counts))
         )
-        low, high = found.interval("shares", kind="exact")
+        low, high = found.interval("shares", kind="guaranteed")
         assert np.all((low <= 1 / 3 + 1e-3) & (high >= 1 / 3 - 1e-3))
         assert np.all(np.isfinite(found.interval("cdf", simultaneous=True)[0]))
 
 
 @pytest.mark.parametrize("table", [direct(2, 1.0), direct(5, 1.0), mixed(5, 1.0)], ids=repr)
-@pytest.mark.parametrize("kind", ["normal", "exact"])
+@pytest.mark.parametrize("kind", ["normal", "guaranteed"])
 @settings(max_examples=40)
 @given(data=st.data())
 def test_no_interval_is_a_single_point(
@@ -106,9 +106,9 @@ def test_reports_that_no_population_explains_are_not_certain() -> None:
     table = direct(2, 1.0)
     for reports in (10, 60, 1_000):
         found = no.estimate_answers(table, no.Tally(table.fingerprint, (reports, 0)), no.YesNo())
-        kind = "exact" if reports < 100 else "normal"
+        kind = "guaranteed" if reports < 100 else "normal"
         assert found.interval_kind == kind
-        for each in ("normal", "exact"):
+        for each in ("normal", "guaranteed"):
             low, high = found.interval("shares", kind=each)
             assert (low[1], high[0]) == (0.0, 1.0)
             assert high[1] > 1.0 / reports
@@ -125,7 +125,7 @@ def test_exact_differences_of_groups_that_differ_as_much_as_is_possible(reports:
             for row in table.table()
         ]
         nobody, everybody = (no.estimate_answers(table, each, no.YesNo()) for each in both)
-        _, found = everybody.compare(nobody, kind="exact")
+        _, found = everybody.compare(nobody, kind="guaranteed")
         covered += found.low <= 1.0 <= found.high
         assert -1.0 <= found.low < found.high <= 1.0
     assert covered >= 95

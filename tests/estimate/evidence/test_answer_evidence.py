@@ -51,7 +51,7 @@ def test_shares_are_right_on_average_and_intervals_cover(
     assert np.all(np.abs(shares.mean(axis=0) - SHARES) < 3.5 * spread / np.sqrt(runs))
     errors = np.mean([each.standard_errors for each in found], axis=0)
     assert np.all(np.abs(errors / spread - 1.0) < 0.12)
-    for kind, least in (("normal", 0.92), ("exact", 0.95)):
+    for kind, least in (("normal", 0.92), ("guaranteed", 0.95)):
         ends = [
             each.interval("shares", kind=kind) for each in found[: 400 if kind == "normal" else 60]
         ]

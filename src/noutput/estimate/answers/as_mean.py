@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noutput.estimate.mean_estimate import MeanEstimate
-from noutput.interval import Interval
+from noutput.interval import UNIT, Interval
 
 if TYPE_CHECKING:
     from noutput.estimate.answers.linear import Linear
@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["linear_mean"]
 
 
-def linear_mean(found: Linear) -> MeanEstimate:
+def linear_mean(found: Linear, units: Interval = UNIT) -> MeanEstimate:
     """Return the estimate of one linear function of the shares as that of a mean.
+
+    Parameters
+    ----------
+    found : Linear
+        Of one function.
+    units : Interval
+        What -1 and 1 stand for in the values of the function.
 
     Notes
     -----
@@ -26,11 +33,12 @@ def linear_mean(found: Linear) -> MeanEstimate:
     that of fixed scores, which do not depend on the reports.
     """
     observed, weights = found.observed, found.weights[:, 0]
-    bounds = Interval(float(weights.min()), float(weights.max()))
+    scale, ends = units.half_width, (float(weights.min()), float(weights.max()))
+    bounds = Interval(*map(units.from_unit, ends))
     fixed, n = observed.fixed @ weights, int(observed.reports)
     mean = float(observed.shares @ fixed)
     spread = float(observed.shares @ (fixed - mean) ** 2) * n / (n - 1)
-    error, span = math.sqrt(spread / n), float(np.ptp(fixed))
-    by_fixed = MeanEstimate(mean, error, error, n, span, bounds)
-    value, best = float(found.values[0]), float(found.standard_errors[0])
-    return MeanEstimate(value, best, best, n, span, bounds, by_scores=by_fixed)
+    error, span = scale * math.sqrt(spread / n), scale * float(np.ptp(fixed))
+    by_fixed = MeanEstimate(units.from_unit(mean), error, error, n, span, bounds)
+    value, best = float(found.values[0]), scale * float(found.standard_errors[0])
+    return MeanEstimate(units.from_unit(value), best, best, n, span, bounds, by_scores=by_fixed)

@@ -12,8 +12,8 @@ from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import normal
 from noutput.estimate.answers.as_mean import linear_mean
-from noutput.estimate.answers.linear import KINDS, Linear, Observed
-from noutput.estimate.answers.scores import closest_distributions, fixed_scores, scores_of_others
+from noutput.estimate.answers.linear import KINDS, Linear, Observed, quantile_range
+from noutput.estimate.answers.scores import closest_distributions, fixed_scores
 from noutput.estimate.counts import check_tally
 from noutput.estimate.evidence import Evidence, unpacked
 from noutput.estimate.goodness import GoodnessOfFit, goodness_of_fit
@@ -68,8 +68,8 @@ class AnswerEstimate:
         What made the reports; a stack of tables where there are several.
     tally : Tally
     question : Scale, Choice or YesNo, optional
-    level : float
-        The level of intervals where none is given.
+    level, kind
+        The level and the kind of intervals where none are given.
 
     Notes
     -----
@@ -89,7 +89,7 @@ class AnswerEstimate:
     >>> low, high = found.interval("shares")
     >>> low.round(3), high.round(3), found.interval_kind
     (array([0.281, 0.681]), array([0.319, 0.719]), 'normal')
-    >>> [round(end, 3) for end in found.mean_interval(kind="exact")]
+    >>> [round(end, 3) for end in found.mean_interval(kind="guaranteed")]
     [0.681, 0.719]
     >>> round(found.difference("yes", "no").value, 3)
     0.4
@@ -113,6 +113,7 @@ class AnswerEstimate:
     tally: Tally
     question: Answers | None = None
     level: float = 0.95
+    kind: str = "normal"
 
     @property
     def n_reports(self) -> int:
@@ -121,8 +122,8 @@ class AnswerEstimate:
 
     @property
     def interval_kind(self) -> str:
-        """The kind of intervals where none is asked for: "exact" below 100 reports, or "normal"."""
-        return normal.kind_used("normal", self.n_reports)
+        """The kind of intervals where none is asked for; below 100 reports it is "guaranteed"."""
+        return normal.kind_used(self.kind, self.n_reports)
 
     @property
     def n_answers(self) -> int:
@@ -138,11 +139,7 @@ class AnswerEstimate:
 
     @cached_property
     def _observed(self) -> Observed:
-        table, fixed = self.mechanism.table(), fixed_scores(self.mechanism)
-        total = self.tally.total
-        shares = np.array([count / total for count in self.tally.counts])
-        scores = scores_of_others(table, fixed, shares, float(total))
-        return Observed(table, fixed, scores, shares, float(total))
+        return Observed(self.mechanism.table(), np.array(self.tally.counts, np.float64))
 
     def _linear(self, weights: Array) -> Linear:
         return Linear(self._observed, weights)
@@ -230,7 +227,7 @@ class AnswerEstimate:
         statistic: str = "shares",
         level: float | None = None,
         *,
-        kind: str = "normal",
+        kind: str | None = None,
         simultaneous: bool = False,
     ) -> tuple[Array, Array]:
         """Return the lower and the upper ends of confidence intervals.
@@ -240,12 +237,12 @@ class AnswerEstimate:
         statistic : {"shares", "cdf"}
         level : float, optional
             The level of the estimate if not given.
-        kind : {"normal", "exact"}
-            Normal intervals cover with a probability close to `level` from some hundred reports
-            on, whatever the population is: see `noutput.estimate.answers.normal`. With fewer than
-            100 reports they are exact ones. Exact ones
-            cover with at least this probability for every population and every number of
-            reports, and are up to 1.4 times as wide: see `noutput.estimate.answers.exact`.
+        kind : {"normal", "guaranteed"}, optional
+            The kind of the estimate if not given. Normal intervals cover with a probability close
+            to `level` from some hundred reports on, whatever the population is: see
+            `noutput.estimate.answers.normal`. With fewer than 100 reports they are guaranteed
+            ones. Those cover with at least this probability for every population and every number
+            of reports, and are up to 1.4 times as wide: see `noutput.estimate.answers.exact`.
         simultaneous : bool
             Whether all intervals together shall cover with the probability `level`, and not each
             on its own.
@@ -259,14 +256,14 @@ class AnswerEstimate:
         if statistic == "cdf":
             self._check_ordered(statistic)
         which = self._cdf if statistic == "cdf" else self._shares
-        return which.interval(wanted, kind, simultaneous=simultaneous)
+        return which.interval(wanted, kind or self.kind, simultaneous=simultaneous)
 
     def mean_interval(
-        self, level: float | None = None, *, kind: str = "normal"
+        self, level: float | None = None, *, kind: str | None = None
     ) -> tuple[float, float]:
         """Return the confidence interval of the mean score; `level` and `kind` as in `interval`."""
         wanted = self.level if level is None else level
-        low, high = self._mean.interval(wanted, kind, simultaneous=False)
+        low, high = self._mean.interval(wanted, kind or self.kind, simultaneous=False)
         return float(low[0]), float(high[0])
 
     def as_mean(self, answer: object = None) -> MeanEstimate:
@@ -300,13 +297,13 @@ class AnswerEstimate:
         level.
         """
         wanted = _checks.inner_share("share", share)
-        low, high = self._quantile_places(wanted, self.level if level is None else level, "normal")
+        low, high = self._quantile_places(wanted, self.level if level is None else level, self.kind)
         sums = np.cumsum(self.projected)
         place = int(np.searchsorted(sums, wanted - 1e-12))
         return self._answer(min(max(place, low), high))
 
     def quantile_interval(
-        self, share: float, level: float | None = None, *, kind: str = "normal"
+        self, share: float, level: float | None = None, *, kind: str | None = None
     ) -> tuple[Answer, Answer]:
         r"""Return the smallest and the largest answer that may be the quantile.
 
@@ -319,16 +316,13 @@ class AnswerEstimate:
         quantiles are answers, it covers more often than `level` mostly.
         """
         wanted = _checks.inner_share("share", share)
-        _checks.choice("kind", kind, KINDS)
+        kind = _checks.choice("kind", kind or self.kind, KINDS)
         low, high = self._quantile_places(wanted, self.level if level is None else level, kind)
         return self._answer(low), self._answer(high)
 
     def _quantile_places(self, share: float, level: float, kind: str) -> tuple[int, int]:
         self._check_ordered("quantile")
-        low, high = self._cdf.interval(level, kind, simultaneous=False)
-        first = int(np.flatnonzero(high >= share)[0])
-        last = int(np.flatnonzero(np.append(-1.0, low[:-1]) < share)[-1])
-        return first, last
+        return quantile_range(*self._cdf.interval(level, kind, simultaneous=False), share)
 
     def _answer(self, place: int) -> Answer:
         return place if self.question is None else self.question.answers[place]
@@ -339,7 +333,7 @@ class AnswerEstimate:
         other: object,
         level: float | None = None,
         *,
-        kind: str = "normal",
+        kind: str | None = None,
     ) -> Difference:
         """Return by how much the share of one answer exceeds that of another.
 
@@ -357,7 +351,7 @@ class AnswerEstimate:
         weights[places, 0] = 1.0, -1.0
         found = self._linear(weights)
         wanted = self.level if level is None else level
-        low, high = found.interval(wanted, kind, simultaneous=False)
+        low, high = found.interval(wanted, kind or self.kind, simultaneous=False)
         parts = (found.values, found.standard_errors, low, high)
         return Difference(*(float(part[0]) for part in parts))
 
@@ -366,7 +360,7 @@ class AnswerEstimate:
         other: AnswerEstimate,
         level: float | None = None,
         *,
-        kind: str = "normal",
+        kind: str | None = None,
         simultaneous: bool = False,
     ) -> tuple[Difference, ...]:
         """Return by how much the shares of one group exceed those of another, one per answer.
@@ -386,7 +380,7 @@ class AnswerEstimate:
         wanted = _checks.inner_share("level", self.level if level is None else level)
         if simultaneous and self.n_answers > 2:
             wanted = 1.0 - (1.0 - wanted) / self.n_answers
-        _checks.choice("kind", kind, KINDS)
+        kind = _checks.choice("kind", kind or self.kind, KINDS)
         kind = normal.kind_used(kind, min(self.n_reports, other.n_reports))
         each = wanted if kind == "normal" else (1.0 + wanted) / 2.0
         first, second = self._shares, other._shares
@@ -437,6 +431,7 @@ def estimate_answers(
     question: Question | None = None,
     *,
     level: float = 0.95,
+    kind: str = "normal",
 ) -> AnswerEstimate:
     """Estimate what people answered from their reports.
 
@@ -449,8 +444,8 @@ def estimate_answers(
         At least two reports of this mechanism.
     question : Scale, Choice or YesNo, optional
         For labels, order and scores. Without it, answers are known by their places from 0.
-    level : float
-        The level of intervals where none is given.
+    level, kind
+        The level and the kind of intervals where none are given: see `AnswerEstimate.interval`.
 
     Examples
     --------
@@ -477,8 +472,9 @@ def estimate_answers(
     if tally.total < 2:
         raise InvalidArgumentError("tally", "have at least two reports", tally.total)
     _checks.inner_share("level", level)
+    _checks.choice("kind", kind, KINDS)
     fixed_scores(made)  # refuses a table that does not tell all answers apart
-    return AnswerEstimate(made, tally, question, float(level))
+    return AnswerEstimate(made, tally, question, float(level), kind)
 
 
 def _check_answer_table(mechanism: object) -> None:

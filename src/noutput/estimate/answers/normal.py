@@ -78,10 +78,10 @@ def kind_used(kind: str, reports: float) -> str:
 
     Examples
     --------
-    >>> kind_used("normal", 100), kind_used("normal", 99), kind_used("exact", 100)
-    ('normal', 'exact', 'exact')
+    >>> kind_used("normal", 100), kind_used("normal", 99), kind_used("guaranteed", 100)
+    ('normal', 'guaranteed', 'guaranteed')
     """
-    return "exact" if reports < FEWEST else kind
+    return "guaranteed" if reports < FEWEST else kind
 
 
 def score_covariance(table: Array, scores: Array, shares: Array, reports: float) -> Array:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, overload
 from noutput import _checks
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.choices import DEFAULT_METHOD
-from noutput.estimate.counts import check_table
+from noutput.estimate.counts import check_table, on_unit
 from noutput.estimate.evidence import Evidence
 from noutput.estimate.summary.answers import AnswerSummary, answer_summaries
-from noutput.estimate.summary.figure import Bar, Figure, Histogram
+from noutput.estimate.summary.cells import CellSummary, cell_summaries
+from noutput.estimate.summary.figure import Bar, Estimate, Histogram
 from noutput.estimate.summary.numbers import SHARES, Summary, number_summaries
 from noutput.estimate.summary.shown import CERTAIN, SUSPICIOUS
+from noutput.interval import Interval
 from noutput.mechanisms.answers import AnswerMechanism
+from noutput.mechanisms.table import TableMechanism
 from noutput.questions import Answers, Number, Question
 from noutput.tally import Tally
 
@@ -22,15 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from noutput.mechanisms.table import TableMechanism
-
 __all__ = [
     "CERTAIN",
     "SHARES",
     "SUSPICIOUS",
     "AnswerSummary",
     "Bar",
-    "Figure",
+    "CellSummary",
+    "Estimate",
     "Histogram",
     "Summary",
     "summaries",
@@ -45,10 +47,11 @@ def summarize(
     question: Question | None = None,
     *,
     level: float = 0.95,
+    kind: str | None = None,
 ) -> AnswerSummary: ...
 @overload
 def summarize(
-    mechanism: TableMechanism | Evidence,
+    mechanism: Any,
     data: Tally | ArrayLike | None = None,
     question: Question | None = None,
     *,
@@ -57,8 +60,7 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-) -> Summary: ...
-@overload
+) -> Any: ...
 def summarize(
     mechanism: Any,
     data: Tally | ArrayLike | None = None,
@@ -69,18 +71,7 @@ def summarize(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-) -> Summary | AnswerSummary: ...
-def summarize(
-    mechanism: Any,
-    data: Tally | ArrayLike | None = None,
-    question: Question | None = None,
-    *,
-    bins: int | None = None,
-    level: float = 0.95,
-    people: int | None = None,
-    method: str | None = None,
-    kind: str | None = None,
-) -> Summary | AnswerSummary:
+) -> Summary | AnswerSummary | CellSummary:
     """Summarize the reports on one question: all statistics with their intervals.
 
     Parameters
@@ -91,7 +82,7 @@ def summarize(
         Of at least two reports.
     question : Number, Scale, Choice or YesNo, optional
         What was asked; that of the design if not given. Numbers without any are of [-1, 1], or of
-        the bounds of the evidence, which the question must have, too.
+        the bounds of the evidence or of a table with edges, which the question must have, too.
     bins : int, optional
         Of numbers: how many bins the distribution has, as in `estimate_distribution`. The bars are
         fewer: as many as the reports can tell apart.
@@ -100,11 +91,12 @@ def summarize(
     people, method
         Of numbers: as in `estimate_mean` and `estimate_distribution`.
     kind
-        Of numbers: as in `DistributionEstimate.interval`, for all intervals but the mean's.
+        Of answers and of numbers with edges: "normal" or "guaranteed", for all intervals. Of
+        other numbers: as in `DistributionEstimate.interval`, for all intervals but the mean's.
 
     Returns
     -------
-    Summary or AnswerSummary
+    Summary, AnswerSummary, or CellSummary of a number with edges
         Prints as text, shows a picture in notebooks, and has `plot`, `to_dict` and `to_frame`.
 
     Examples
@@ -119,7 +111,7 @@ def summarize(
     >>> found.bars[0].texts
     ('70.0%', '68.1%', '71.9%')
     """
-    found = summaries(
+    found: Mapping[float, Summary | AnswerSummary | CellSummary] = summaries(
         mechanism, data, question, [level], bins=bins, people=people, method=method, kind=kind
     )
     return found[level]
@@ -135,7 +127,7 @@ def summaries(
     people: int | None = None,
     method: str | None = None,
     kind: str | None = None,
-) -> Mapping[float, Summary | AnswerSummary]:
+) -> Mapping[float, Any]:
     """Return what `summarize` returns, for several levels at hardly more than the cost of one.
 
     Examples
@@ -151,12 +143,20 @@ def summaries(
         question = getattr(mechanism, "question", None) if question is None else question
         mechanism = mechanism.mechanism
     if isinstance(mechanism, AnswerMechanism) or getattr(mechanism, "has_answers", False):
-        _refuse(bins=bins, people=people, method=method, kind=kind)
+        _refuse("numbers", bins=bins, people=people, method=method)
         if not isinstance(question, Answers):
             rule = "be a Scale, a Choice or a YesNo, as the table has one row per answer"
             raise InvalidArgumentError("question", rule, _kind(question))
-        return answer_summaries(mechanism, data, question, levels)
+        return answer_summaries(mechanism, data, question, levels, kind or "normal")
+    if isinstance(mechanism, TableMechanism) and (
+        mechanism.plain.jumps
+        or (mechanism.in_own_unit is mechanism and getattr(question, "edges", None) is not None)
+    ):
+        _refuse("numbers without edges", bins=bins, people=people, method=method)
+        return cell_summaries(mechanism.in_own_unit, data, question, levels, kind or "normal")
     if not isinstance(mechanism, Evidence):
+        if isinstance(question, Number):
+            mechanism = on_unit(mechanism, Interval(question.lower, question.upper))
         check_table(mechanism)
         question = Number(-1.0, 1.0) if question is None else question
     asked = _number(mechanism, data, question)
@@ -195,10 +195,10 @@ def _tally(mechanism: TableMechanism | AnswerMechanism, data: Any) -> Tally:
     return data if isinstance(data, Tally) else Tally.of(mechanism, data)
 
 
-def _refuse(**given: object) -> None:
+def _refuse(others: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise InvalidArgumentError(name, "be given for numbers only", value)
+            raise InvalidArgumentError(name, f"be given for {others} only", value)
 
 
 def _kind(question: object) -> str:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from noutput import _checks
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
-from noutput.estimate.answers.normal import FEWEST
 from noutput.estimate.answers.scores import closest_within
 from noutput.estimate.choices import QUARTILES
 from noutput.estimate.evidence import Evidence
 from noutput.estimate.goodness import check_possible
-from noutput.estimate.summary.figure import Bar, Figure
-from noutput.estimate.summary.shown import Shown, forged_words, without_intervals
+from noutput.estimate.summary.figure import Bar, Estimate
+from noutput.estimate.summary.shown import Shown, forged_words, kind_notes, without_intervals
 from noutput.questions import Answer, Answers, Scale, YesNo
 
 if TYPE_CHECKING:
@@ -90,26 +89,26 @@ counts are noticed
         return self.estimate.goodness.p_value
 
     @cached_property
-    def shares(self) -> tuple[Figure, ...]:
+    def shares(self) -> tuple[Estimate, ...]:
         """The share of every answer, unbiased, with its interval."""
         ends = self.estimate.interval("shares", self.level)
         return _figures(self.estimate.shares, *ends)
 
     @cached_property
-    def joint_shares(self) -> tuple[Figure, ...]:
+    def joint_shares(self) -> tuple[Estimate, ...]:
         """The same with wider intervals, which hold for all answers together."""
         ends = self.estimate.interval("shares", self.level, simultaneous=True)
         return _figures(self.estimate.shares, *ends)
 
     @cached_property
-    def unbiased_cdf(self) -> tuple[Figure, ...] | None:
+    def unbiased_cdf(self) -> tuple[Estimate, ...] | None:
         """The share of every answer and those before it; None where there is no order."""
         if not isinstance(self.question, Scale):
             return None
         return _figures(self.estimate.cdf, *self.estimate.interval("cdf", self.level))
 
     @property
-    def cdf(self) -> tuple[Figure, ...] | None:
+    def cdf(self) -> tuple[Estimate, ...] | None:
         """The same as it is shown: every value is moved into its interval."""
         found = self.unbiased_cdf
         return None if found is None else tuple(each.inside for each in found)
@@ -124,14 +123,14 @@ counts are noticed
         return tuple(closest_within(self.estimate.shares, *ends).tolist())
 
     @cached_property
-    def unbiased_mean(self) -> Figure | None:
+    def unbiased_mean(self) -> Estimate | None:
         """The mean score; None where the answers have no scores."""
         if self.estimate.mean is None:
             return None
-        return Figure(self.estimate.mean, *self.estimate.mean_interval(self.level))
+        return Estimate(self.estimate.mean, *self.estimate.mean_interval(self.level))
 
     @property
-    def mean(self) -> Figure | None:
+    def mean(self) -> Estimate | None:
         """The same as it is shown: moved into its interval."""
         found = self.unbiased_mean
         return None if found is None else found.inside
@@ -181,9 +180,7 @@ counts are noticed
         if not self.estimate.spare_outputs:
             told += "; the table has no spare outputs, so only impossible counts are noticed"
         notes = [f"Forged reports: {told}", *self._adjustments]
-        if self.estimate.interval_kind == "exact":
-            notes.append(f"Intervals are exact: fewer than {FEWEST} reports.")
-        return notes
+        return notes + kind_notes(self.estimate.interval_kind, self.reports)
 
     @property
     def _adjustments(self) -> list[str]:
@@ -249,10 +246,11 @@ def answer_summaries(
     data: Tally | ArrayLike | None,
     question: Answers,
     levels: Iterable[float],
+    kind: str = "normal",
 ) -> dict[float, AnswerSummary]:
     """Return what `noutput.summarize` returns, for several levels of one estimate."""
     wanted = [_checks.inner_share("level", level) for level in levels]
-    found = estimate_answers(mechanism, data, question, level=wanted[0])
+    found = estimate_answers(mechanism, data, question, level=wanted[0], kind=kind)
     if isinstance(mechanism, Evidence):
         for part in mechanism.parts:
             check_possible(part.mechanism, part.tally)
@@ -262,6 +260,6 @@ def answer_summaries(
     return {level: AnswerSummary(question, epsilon, found, level) for level in wanted}
 
 
-def _figures(values: Any, low: Any, high: Any) -> tuple[Figure, ...]:
+def _figures(values: Any, low: Any, high: Any) -> tuple[Estimate, ...]:
     rows = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(Figure(*row) for row in rows)
+    return tuple(Estimate(*row) for row in rows)

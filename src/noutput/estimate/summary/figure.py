@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from noutput._numbers import show
 
-__all__ = ["Bar", "Figure", "Histogram"]
+__all__ = ["Bar", "Estimate", "Histogram"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Estimate:
     """Number with its interval.
 
     Examples
     --------
-    >>> Figure(31.41592, 30.9, 32.1).texts
+    >>> Estimate(31.41592, 30.9, 32.1).texts
     ('31.42', '30.90', '32.10')
-    >>> Figure(1.58, 0.97, 1.0).inside
-    Figure(value=1.0, low=0.97, high=1.0)
+    >>> Estimate(1.58, 0.97, 1.0).inside
+    Estimate(value=1.0, low=0.97, high=1.0)
     """
 
     value: float
@@ -31,9 +31,9 @@ class Figure:
         return (self.high - self.low) / 2.0
 
     @property
-    def inside(self) -> Figure:
+    def inside(self) -> Estimate:
         """The same with the number moved into its interval."""
-        return Figure(min(max(self.value, self.low), self.high), self.low, self.high)
+        return Estimate(min(max(self.value, self.low), self.high), self.low, self.high)
 
     @property
     def texts(self) -> tuple[str, str, str]:

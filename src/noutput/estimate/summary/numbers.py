@@ -21,7 +21,7 @@ from noutput.estimate.goodness import check_possible
 from noutput.estimate.intervals import Intervals
 from noutput.estimate.mean import MeanEstimate, estimate_mean
 from noutput.estimate.summary.bars import bar_edges, edges_within, told_apart
-from noutput.estimate.summary.figure import Bar, Figure, Histogram
+from noutput.estimate.summary.figure import Bar, Estimate, Histogram
 from noutput.estimate.summary.shown import CERTAIN, Shown, forged_words, without_intervals
 from noutput.estimate.variance import lead_bounds, variance_within
 from noutput.interval import Interval
@@ -111,28 +111,28 @@ class Summary(Shown):
     inner: Interval | None = None
 
     @cached_property
-    def mean(self) -> Figure:
+    def mean(self) -> Estimate:
         """The mean, as `estimate_mean` has it; its interval is proven where all others are."""
         if self.interval_kind == "guaranteed":
-            return Figure(self.mean_estimate.value, *self.intervals.mean())
-        return Figure(self.mean_estimate.value, *self.mean_estimate.interval(self.level))
+            return Estimate(self.mean_estimate.value, *self.intervals.mean())
+        return Estimate(self.mean_estimate.value, *self.mean_estimate.interval(self.level))
 
     @cached_property
     @shown_progress("Estimating")
-    def variance(self) -> Figure:
+    def variance(self) -> Estimate:
         """The variance; of numbers clipped as those of the mean, where these are."""
         found = self.distribution
         value = found.variance if self.inner is None else variance_within(found, self.inner)
-        return Figure(value, *self.intervals.variance()).inside
+        return Estimate(value, *self.intervals.variance()).inside
 
     @cached_property
     @shown_progress("Estimating")
-    def quantiles(self) -> Mapping[float, Figure]:
+    def quantiles(self) -> Mapping[float, Estimate]:
         """Quantiles by the share of people below, one per share of `SHARES`."""
         values = np.asarray(self.distribution.quantile(SHARES))
         columns = (each.tolist() for each in (values, *self.intervals.quantiles(SHARES)))
         rows = zip(SHARES, *columns, strict=True)
-        return {share: Figure(value, low, high).inside for share, value, low, high in rows}
+        return {share: Estimate(value, low, high).inside for share, value, low, high in rows}
 
     @cached_property
     @shown_progress("Estimating")
@@ -189,7 +189,7 @@ class Summary(Shown):
         return self.mean_estimate.n_reports
 
     @property
-    def figures(self) -> dict[str, Figure]:
+    def figures(self) -> dict[str, Estimate]:
         """All figures by the names that people know."""
         return {
             "Mean": self.mean,
@@ -199,10 +199,10 @@ class Summary(Shown):
         }
 
     @property
-    def standard_deviation(self) -> Figure:
+    def standard_deviation(self) -> Estimate:
         """The square root of the variance and of the ends of its interval."""
         found = self.variance
-        return Figure(found.value**0.5, found.low**0.5, found.high**0.5)
+        return Estimate(found.value**0.5, found.low**0.5, found.high**0.5)
 
     @property
     def goodness(self) -> float:

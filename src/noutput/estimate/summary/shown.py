@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from noutput.estimate.answers.normal import FEWEST
 from noutput.estimate.summary import drawing, frame, page, text
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from noutput.estimate.summary.figure import Bar
     from noutput.questions import Question
 
-__all__ = ["CERTAIN", "SUSPICIOUS", "Shown", "forged_words", "without_intervals"]
+__all__ = ["CERTAIN", "SUSPICIOUS", "Shown", "forged_words", "kind_notes", "without_intervals"]
 
 SUSPICIOUS = 0.05  # a p-value below it is told to people; one honest question in 20 has one
 CERTAIN = 0.001  # a p-value below it is called likely forgery, and no interval is claimed then
@@ -44,6 +45,18 @@ def forged_words(p_value: float) -> str:
     elif p_value < SUSPICIOUS:
         words = "unusual: one honest question in 20 looks like this"
     return f"{words} (p = {p_value:.2g})"
+
+
+def kind_notes(kind: str, reports: int) -> list[str]:
+    """Return the note on guaranteed intervals; none where intervals are normal.
+
+    Examples
+    --------
+    >>> kind_notes("guaranteed", 80), kind_notes("normal", 8_000)
+    (['Intervals are guaranteed: fewer than 100 reports.'], [])
+    """
+    few = f": fewer than {FEWEST} reports" if reports < FEWEST else ""
+    return [f"Intervals are guaranteed{few}."] if kind == "guaranteed" else []
 
 
 def without_intervals(document: Any) -> Any:
