@@ -7,7 +7,8 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from noutput.mechanisms.quantize import quantize
+from noutput.mechanisms.certified import Table
+from noutput.mechanisms.quantize import quantize, quantize_answers
 from noutput.mechanisms.table import TableMechanism
 
 
@@ -22,6 +23,18 @@ def window_table(epsilon: float, n_outputs: int, n_knots: int, share: float) -> 
     rows /= rows.sum(axis=1, keepdims=True)
     outputs = np.linspace(-1.0, 1.0, n_outputs)
     return quantize(epsilon, outputs / (rows[-1] @ outputs), rows)
+
+
+def jump_table(epsilon: float, *axes: int | tuple[float, ...], n_outputs: int = 0) -> Table:
+    """Return a table whose rows differ all, on both sides of jumps too, and tell the mean."""
+    count = math.prod(axis if isinstance(axis, int) else len(axis) for axis in axes)
+    size = max(n_outputs, count)
+    # windows whose length has no divisor in common with the size are linearly independent
+    window = next(n for n in range(max(1, size // 3), size) if math.gcd(n, size) == 1)
+    shift = (np.arange(size) - np.arange(count)[:, None] * (size // count)) % size
+    rows = np.where(shift < window, math.exp(epsilon), 1.0)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return Table(epsilon, axes, quantize_answers(epsilon, rows).plain.weights)
 
 
 epsilons = st.floats(0.05, 10.0)

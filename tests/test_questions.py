@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -147,14 +148,77 @@ def test_an_error_of_a_device_never_repeats_the_value() -> None:
 
 @settings(max_examples=30)
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.floats(0.0, 1.0))
-def test_numbers_there_and_back(lower: float, width: float, share: float) -> None:
+def test_numbers_stay_in_their_own_unit(lower: float, width: float, share: float) -> None:
     question = Number(lower, lower + width)
     value = min(max(lower + share * width, question.lower), question.upper)
-    unit = question.encode(value)
-    assert -1.0 <= unit <= 1.0
-    assert question.from_unit(unit) == pytest.approx(value, abs=1e-6 * (abs(lower) + width))
-    assert question.encode(question.upper + 1e12) == 1.0
-    assert question.encode(question.lower - 1e12) == -1.0
+    assert question.encode(value) == value
+    assert question.encode(question.upper + 1e12) == question.upper
+    assert question.encode(question.lower - 1e12) == question.lower
+
+
+def test_numbers_one_ulp_apart_stay_apart() -> None:
+    question = Number(0, 180, edges=(45,))
+    assert question.encode(math.nextafter(45.0, 0.0)) < question.encode(45) == 45.0
+
+
+def test_edges_of_a_number() -> None:
+    assert Number(0, 180).edges is None
+    assert Number(0, 180, edges=()).edges == ()
+    assert Number(0, 180, edges=[15, 30.5]).edges == (15.0, 30.5)
+    assert Number(-1, 1, edges=[-0.0]).edges == (0.0,)
+    array: Any = np.linspace(0.25, 0.75, 3)
+    assert Number(0, 1, edges=array).edges == (0.25, 0.5, 0.75)
+    assert len(Number(0, 32, edges=range(1, 32)).edges or ()) == 31
+    assert Number(0, 180) != Number(0, 180, edges=())
+    assert hash(Number(0, 180, edges=[15])) == hash(Number(0, 180, edges=(15.0,)))
+
+
+@pytest.mark.parametrize("lower", [0.0, 0.1, -3.7, 1e15])
+@pytest.mark.parametrize("cells", [2, 3, 7, 32])
+def test_equal_cells(lower: float, cells: int) -> None:
+    upper = lower + 97.0
+    question = Number(lower, upper, cells=cells)
+    expected = tuple(lower + (upper - lower) * k / cells for k in range(1, cells))
+    assert question.edges == expected
+    assert question == Number(lower, upper, edges=expected)
+
+
+@pytest.mark.parametrize("edges", [None, (), (15, 30)])
+def test_documents_have_edges_where_they_were_chosen(edges: tuple[float, ...] | None) -> None:
+    question = Number(0, 180, "minutes", edges=edges, name="commute")
+    document = question.to_document()
+    assert ("edges" in document) is (edges is not None)
+    assert question_from_document(json.loads(json.dumps(document))) == question
+    assert replace(question, label="Commute").edges == question.edges
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"edges": (15, 200)}, r"edges\[1\] must lie strictly between 0.0 and 180.0; found 200"),
+        ({"edges": (0, 15)}, r"edges\[0\] must lie strictly between 0.0 and 180.0; found 0"),
+        ({"edges": (15, 180)}, r"edges\[1\] must lie strictly between"),
+        ({"edges": (30, 15)}, r"edges must increase from entry to entry; found \(30.0, 15.0\)"),
+        ({"edges": (15, 15)}, r"edges must increase from entry to entry; found \(15.0, 15.0\)"),
+        ({"edges": (15, math.nan)}, r"edges\[1\] must be a finite number; found nan"),
+        ({"edges": ("15",)}, r"edges\[0\] must be a finite number; found '15'"),
+        ({"edges": "15"}, "edges must be a sequence of numbers; found '15'"),
+        ({"edges": 15}, "edges must be a sequence of numbers; found 15"),
+        ({"edges": range(1, 33)}, "edges must have at most 31 entries; found 32"),
+        ({"cells": 1}, "cells must be a whole number from 2 to 32; found 1"),
+        ({"cells": 33}, "cells must be a whole number from 2 to 32; found 33"),
+        ({"cells": 2.0}, "cells must be a whole number from 2 to 32; found 2.0"),
+        ({"cells": 2, "edges": (15,)}, "cells must be absent where edges are given; found 2"),
+    ],
+)
+def test_wrong_edges_are_named(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        Number(0, 180, **parts)
+
+
+def test_cells_that_bounds_have_no_room_for_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="edges must increase"):
+        Number(1e15, 1e15 + 1, cells=32)
 
 
 @pytest.mark.parametrize(

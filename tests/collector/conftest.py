@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noutput.campaign import Campaign, Number
+from noutput.campaign.campaign import fit_table
 from noutput.collector.store import open_store
 from noutput.collector.store.interface import Store
 from noutput.questions import Question
@@ -31,19 +32,24 @@ def make_campaign(
     questions: Sequence[Question] = NUMBERS,
     **parts: Any,
 ) -> Campaign:
-    """Return a campaign that asks for numbers, where no other questions and tables are given."""
+    """Return a campaign that asks for numbers, where no other questions and tables are given.
+
+    Tables of numbers are moved to the bounds of their questions.
+    """
     table = window_table(2.0, outputs, 7, 0.4).plain
     found: dict[str, Any] = {
         "title": "Commute", "text": "How long was your way to work?", "public": public,
         "questions": tuple(questions), "tables": (table,) * len(questions),
         "opens": datetime(2026, 3, 1, tzinfo=UTC), "closes": datetime(2036, 4, 1, tzinfo=UTC),
     }  # fmt: skip
-    return Campaign(id=name, **(found | parts))
+    found |= parts
+    found["tables"] = tuple(map(fit_table, found["tables"], found["questions"]))
+    return Campaign(id=name, **found)
 
 
 def with_questions(campaign: Campaign, *questions: Question) -> Campaign:
     """Return a campaign that asks other questions, all with its first table."""
-    tables = campaign.tables[:1] * len(questions)
+    tables = tuple(fit_table(campaign.tables[0], each) for each in questions)
     objectives = campaign.objectives[:1] * len(questions)
     return replace(campaign, questions=questions, tables=tables, objectives=objectives)
 

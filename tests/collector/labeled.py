@@ -11,7 +11,7 @@ import numpy as np
 from noutput.campaign import Campaign, Number, Report
 from noutput.campaign.schedule import Schedule
 from noutput.campaign.segments import Segments
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import unit_mechanism
 from noutput.questions import Question
 from tests.collector.conftest import make_campaign
 
@@ -52,7 +52,7 @@ def reports(
     """Draw reports of people with some labels, on the first question, in a round."""
     segments = campaign.segments
     told = () if segments is None else segments.told(labels or {})
-    mechanism = TableMechanism.of(campaign.tables[0])  # type: ignore[arg-type]  # of a number
+    mechanism = unit_mechanism(campaign.tables[0])
     asked = campaign.asked[0]
     assert isinstance(asked, Number)
     middle, half = (asked.upper + asked.lower) / 2.0, (asked.upper - asked.lower) / 2.0
@@ -62,5 +62,5 @@ def reports(
             campaign.fingerprint, campaign.questions[0].name, output, rng.bytes(16).hex(),
             labels=told, round=number,
         )
-        for output in mechanism.privatize(values, rng=rng).tolist()
+        for output in np.asarray(mechanism.privatize(values, rng=rng)).tolist()
     ]  # fmt: skip

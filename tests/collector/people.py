@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from noutput.campaign import AnswerTable, Campaign, Report
+from noutput.campaign import Campaign, Report
 from noutput.collector.simulation import Population, simulate_people
 from noutput.encoding import encode
-from noutput.mechanisms.answers import AnswerMechanism
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import unit_mechanism
 
 
 def seeded_reports(
@@ -18,13 +17,9 @@ def seeded_reports(
     places = rng.integers(0, len(campaign.questions), len(people))
     outputs = np.zeros(len(people), int)
     for place, (each, table) in enumerate(zip(campaign.questions, campaign.tables, strict=True)):
-        mechanism = (
-            AnswerMechanism.of(table)
-            if isinstance(table, AnswerTable)
-            else TableMechanism.of(table)
-        )
         inputs = encode(each, people.values[each.name])
-        outputs = np.where(places == place, mechanism.privatize(inputs, rng=rng), outputs)
+        drawn = unit_mechanism(table).privatize(inputs, rng=rng)
+        outputs = np.where(places == place, drawn, outputs)
     names = [each.name for each in campaign.questions]
     return [
         Report(campaign.fingerprint, names[place], output, rng.bytes(16).hex())

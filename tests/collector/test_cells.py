@@ -16,7 +16,7 @@ def test_every_cell_is_counted_for_one_question_and_output(campaign: Campaign) -
         place, output = divmod(cell, outputs)
         assert [tally.total for tally in tallies] == [5 * (i == place) for i in range(len(tallies))]
         assert tallies[place].counts[output] == 5
-        assert tallies[place].fingerprint == campaign.tables[0].fingerprint
+        assert tallies[place].fingerprint == campaign.tables[place].fingerprint
 
 
 def test_columns_and_single_reports_get_the_same_cells(campaign: Campaign) -> None:

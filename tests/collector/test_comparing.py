@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import noutput as no
-from noutput.campaign import AnswerTable, Campaign, Choice, Report, Scale, YesNo
+from noutput.campaign import Campaign, Choice, Report, Scale, Table, YesNo
 from noutput.campaign.segments import Segments
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
 from noutput.collector.measured import check_statistic, measure, statistics
 from noutput.collector.pooled import Part
 from noutput.collector.store import open_store
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import unit_mechanism
 from noutput.tally import Tally
 from tests.collector.labeled import (
     MINUTES,
@@ -82,7 +82,8 @@ def ask(service: Service, path: str) -> Any:
 
 
 def mean_of(campaign: Campaign, sent: list[Report]) -> float:
-    mechanism = TableMechanism.of(campaign.tables[0])  # type: ignore[arg-type]  # of a number
+    mechanism = unit_mechanism(campaign.tables[0])
+    assert isinstance(mechanism, no.TableMechanism)
     tally = Tally.of(mechanism, np.array([each.output for each in sent], np.uint8))
     return no.estimate_mean(mechanism, tally, (0, 180)).value
 
@@ -331,7 +332,7 @@ def test_what_was_not_published_since_is_not_computed_again(
 
 def test_statistics_of_answers() -> None:
     rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
-    table = no.AnswerMechanism.of(AnswerTable(1.1, rows))
+    table = no.AnswerMechanism.of(Table(1.1, (2,), rows))
     parts = [Part(table, Tally(table.fingerprint, (400, 600)), None)]
     assert statistics(MINUTES[0]) == statistics(YesNo()) == ("mean",)
     assert statistics(Scale(1, 5)) == ("mean", "1", "5")

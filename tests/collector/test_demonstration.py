@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from noutput.campaign import Campaign, NextWave, Number, YesNo, fetch_campaign
-from noutput.campaign.campaign import Table
+from noutput.campaign import Campaign, NextWave, Number, Table, YesNo, fetch_campaign
 from noutput.campaign.text import parse_instant
 from noutput.cli.simulate import command as simulate
 from noutput.collector import simulation

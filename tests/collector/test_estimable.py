@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noutput.campaign import AnswerTable, Campaign, Number, Scale, YesNo
+from noutput.campaign import Campaign, Number, Scale, Table, YesNo
 from noutput.campaign.text import format_instant
 from noutput.collector.http.models import EstimatesModel
 from noutput.collector.ingest import history
@@ -23,14 +23,14 @@ from tests.collector.conftest import make_campaign
 from tests.collector.service import AT_ONCE, Clock, Service, problem
 
 HALF, QUARTER = 1 << 31, 1 << 30
-GOOD = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
-EQUAL = AnswerTable(1e-9, ((HALF, HALF), (HALF, HALF)))
-FEW = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (HALF, HALF), (QUARTER, 3 * QUARTER)))
+GOOD = Table(1.1, (2,), ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
+EQUAL = Table(1e-9, (2,), ((HALF, HALF), (HALF, HALF)))
+FEW = Table(1.1, (3,), ((3 * QUARTER, QUARTER), (HALF, HALF), (QUARTER, 3 * QUARTER)))
 WHY = "does not tell all answers apart"
 
 
-def campaign_with(table: AnswerTable, name: str = "commute") -> Campaign:
-    asked = YesNo(name="late") if table.n_answers == 2 else Scale(1, 2, 3, name="late")
+def campaign_with(table: Table, name: str = "commute") -> Campaign:
+    asked = YesNo(name="late") if table.n_rows == 2 else Scale(1, 2, 3, name="late")
     questions = (asked, YesNo(name="crowded"))
     return make_campaign(
         name, public=True, questions=questions, tables=(table, GOOD), ask="all",
@@ -50,7 +50,7 @@ def keep(store: Store, campaign: Campaign, reports: int) -> int:
 
 @pytest.mark.parametrize("table", [EQUAL, FEW])
 def test_they_are_refused_where_campaigns_are_registered(
-    table: AnswerTable, service: Service, tmp_path: Path
+    table: Table, service: Service, tmp_path: Path
 ) -> None:
     campaign = campaign_with(table)
     answer = service.create(campaign)
@@ -71,9 +71,7 @@ def test_they_are_refused_where_campaigns_are_registered(
 
 
 @pytest.mark.parametrize("table", [EQUAL, FEW])
-def test_kept_ones_have_a_reason_in_place_of_estimates(
-    table: AnswerTable, service: Service
-) -> None:
+def test_kept_ones_have_a_reason_in_place_of_estimates(table: Table, service: Service) -> None:
     keep(service.store, campaign_with(table), 40)
     service.publish()
     found = EstimatesModel.model_validate(
@@ -146,7 +144,7 @@ def test_a_document_that_is_no_longer_read_hides_no_other(
     """Older versions kept scales beyond 1e100."""
     with monkeypatch.context() as patch:
         patch.setattr("noutput._checks.LARGEST", 1e308)
-        table = AnswerTable(1.1, ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
+        table = Table(1.1, (2,), ((3 * QUARTER, QUARTER), (QUARTER, 3 * QUARTER)))
         scale = Scale(0, 1e300, name="huge")
         huge = make_campaign(
             "huge", public=True, questions=(scale,), tables=(table,), objectives=("cdf",)

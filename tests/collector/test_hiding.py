@@ -125,9 +125,8 @@ def test_nothing_is_about_fewer_people_than_the_minimum(
 def test_waves_hide_as_well(database: Store, arrivals: list[tuple[int, int]], closed: bool) -> None:
     first = labeled_campaign(NAMES, next_wave=NextWave(1000, 5000), tables=(TABLE,))
     counts = (((5,) * OUTPUTS,),)
-    with watching(
-        database, first.successor(first.tables, ((0.0, 90.0),), counts, ("",))
-    ) as watched:
+    narrow = (first.tables[0].rescaled(0.0, 90.0),)
+    with watching(database, first.successor(narrow, ((0.0, 90.0),), counts, ("",))) as watched:
         for index, (combination, count) in enumerate(arrivals):
             people = range(len(watched.sent), len(watched.sent) + count)
             watched.send(*(Sent(person, 0, combination, index % 2) for person in people))

@@ -87,7 +87,8 @@ def test_not_told_is_a_label_and_without_labels_is_none() -> None:
 
 def test_blocks_of_the_second_wave_come_after_all_of_the_first() -> None:
     first = labeled_campaign(next_wave=NextWave(1000, 5000))
-    second = first.successor(first.tables, ((0.0, 90.0),), (((5,) * 5,),), ("",))
+    narrow = (first.tables[0].rescaled(0, 90),)
+    second = first.successor(narrow, ((0.0, 90.0),), (((5,) * 5,),), ("",))
     before, layout = CellLayout(first), CellLayout(second)
     assert layout.size == 2 * before.size
     assert [wave.start for wave in layout.waves] == [0, before.size]

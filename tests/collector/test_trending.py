@@ -15,7 +15,7 @@ from noutput.collector.store.directory import KnownCampaign
 from noutput.collector.store.interface import Published
 from noutput.collector.strata import Selection
 from noutput.collector.trending import MOST_ROUNDS, Followed, course
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import unit_mechanism
 from tests.collector.labeled import OPENS, scheduled_campaign
 
 DAY = timedelta(days=1)
@@ -34,7 +34,7 @@ class Rounds:
         periods = -(-days // 7)
         campaign = scheduled_campaign(periods, schedule=Schedule("day", rounds_per_period=7))
         self.entry = KnownCampaign(1, campaign, b"", OPENS, None)
-        table = TableMechanism.of(campaign.tables[0])  # type: ignore[arg-type]  # of a number
+        table = unit_mechanism(campaign.tables[0])
         rng = np.random.default_rng(seed)
         self._parts = []
         for day in range(days):

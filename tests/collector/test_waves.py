@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from noutput import frames
-from noutput.campaign import Admission, AnswerTable, Campaign, NextWave, Report, draw_report
+from noutput.campaign import Admission, Campaign, NextWave, Report, Table, draw_report
 from noutput.campaign.wire import BATCH_TYPE, PACKED_TYPE, REPORT_TYPE, encode_batch, encode_report
 from noutput.collector.archive.archive import open_archive
 from noutput.collector.cells import CellLayout
@@ -263,7 +263,7 @@ def test_answers_of_two_tables_are_estimated_together(service: Service) -> None:
     table, (low, high) = first.tables[0], first.tables[1].weights
     rows = tuple((each[0] // 2, each[0] - each[0] // 2, each[1]) for each in (low, high))
     second = first.successor(
-        (table, AnswerTable(1.0, rows)), ((0.0, 600.0), None),
+        (table, Table(1.0, (2,), rows)), ((0.0, 600.0), None),
         tuple((tally.counts,) for tally in CellLayout(first).tallies(counted(service))), ("", ""),
     )  # fmt: skip
     values = (first.fingerprint, second.fingerprint, second.to_json())

@@ -1,8 +1,9 @@
-"""Scales, choices and yes/no on the dashboard, in a real browser."""
+"""Numbers with edges, scales, choices and yes/no on the dashboard, in a real browser."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -13,11 +14,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from noutput.campaign import Campaign, Choice, Scale
+from noutput.campaign import Campaign, Choice, Number, Scale
 from noutput.collector.simulation import send_reports, simulate_people
-from tests.campaign.examples import answer_table, survey_campaign
+from noutput.mechanisms.table import TableMechanism
+from tests.campaign.examples import answer_table, edges_campaign, survey_campaign
 from tests.collector.process import Running, running
 from tests.end_to_end.browser import PHONE, WIDE, chromium, results, visit
+from tests.tables import jump_table
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +42,12 @@ def long_answers() -> Campaign:
     return survey_campaign("long", public=True, questions=(scale,), tables=(answer_table(1.0, 3),))
 
 
+def one_edge() -> Campaign:
+    question = Number(0, 180, "minutes", edges=(45,), name="minutes")
+    table = jump_table(1.0, (0, 45, 45, 180))
+    return edges_campaign(public=True, questions=(question,), tables=(table,))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as started:
@@ -48,13 +57,12 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("answers")
-    options = []
-    for ask in ("one", "all"):
-        (folder / f"{ask}.json").write_text(make(ask, ask).to_json(), encoding="utf-8")
-        options.append(folder / f"{ask}.json")
-    with running(str(folder / "reports.db"), options[0]) as started:
+    document = folder / "one.json"
+    document.write_text(make("one", "one").to_json(), encoding="utf-8")
+    with running(str(folder / "reports.db"), document) as started:
         headers = {"Authorization": f"Bearer {started.token}", "Content-Type": "application/json"}
-        for content in (options[1].read_bytes(), long_answers().to_json().encode()):
+        others = (make("all", "all"), long_answers(), one_edge())
+        for content in (campaign.to_json().encode() for campaign in others):
             address = f"{started.url}/campaigns"
             request = urllib.request.Request(address, content, headers)  # noqa: S310
             with urllib.request.urlopen(request, timeout=30):  # noqa: S310
@@ -93,6 +101,26 @@ def answer(page: Page) -> None:
         page.locator(f"[data-question={name}]").get_by_label(label, exact=True).check()
     page.select_option("[data-question=many]", label="answer 6")
     page.select_option("#try-limit", "8")
+
+
+@pytest.mark.parametrize("value", ["44.75", "45", "112.5", "180"])
+def test_the_chance_that_is_shown_is_that_of_the_table(
+    browser: Browser, server: Running, value: str
+) -> None:
+    with visit(browser, server.url) as visitor:
+        page = visitor.go("/campaigns/edges")
+        page.fill("[data-question=minutes]", value)
+        page.click("text=Make my report")
+        says = page.locator("#try-says")
+        expect(says).to_contain_text("Your report is number")
+        found = re.search(r"number (\d+) of .* its chance was ([\d.]+)%", says.text_content() or "")
+        heights = page.locator("#try-figure .bar").evaluate_all(
+            "bars => bars.map((bar) => Number(bar.getAttribute('height')))"
+        )
+    chances = TableMechanism.of(one_edge().tables[0]).probabilities(float(value))
+    np.testing.assert_allclose(np.array(heights) / sum(heights), chances, rtol=1e-9)
+    assert found
+    assert float(found[2]) == pytest.approx(100.0 * chances[int(found[1])], rel=1e-3)
 
 
 @pytest.mark.parametrize(("ask", "reports"), [("one", 1), ("all", 7)])

@@ -28,11 +28,11 @@ from noutput.cli.wording import asked
 
 if TYPE_CHECKING:
     from noutput.campaign import Campaign
-    from noutput.campaign.campaign import Table
     from noutput.campaign.waves import NextWave
     from noutput.collector.guarantees import Readers
     from noutput.designs.answers.result import AnswerDesign
     from noutput.designs.result import Design
+    from noutput.mechanisms.certified import Table
 
 __all__ = ["command"]
 
@@ -60,8 +60,9 @@ def create(file: Path, output: Path | None, *, force: bool, as_json: bool) -> No
 
     FILE is a small TOML file with id, title, text, epsilon, opens and closes (instants such as
     2026-03-01T00:00:00Z, not in quotes) and [[questions]]. A question has a name and is a number
-    (lower, upper, unit), a scale (values, or labels in their order), a choice (kind = "choice"
-    and labels) or kind = "yes/no"; label, text, objective and an epsilon of its own are optional.
+    (lower, upper, unit, and perhaps edges or cells), a scale (values, or labels in their order), a
+    choice (kind = "choice" and labels) or kind = "yes/no"; label, text, objective and an epsilon of
+    its own are optional.
     Numbers share a table for the mean and the distribution; a [table] with outputs, objective and
     method changes it. With ask = "all" a person answers all questions, and their epsilons add up.
     An [admission] with kind ("open", "token" or "anonymous"), reports_per_hour, issuer and key says

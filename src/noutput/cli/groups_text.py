@@ -59,9 +59,9 @@ def _hidden_words(tally: GroupedTally) -> str:
 
 
 def _texts(value: float, low: float, high: float) -> tuple[str, str, str]:
-    from noutput.estimate.summary.figure import Figure
+    from noutput.estimate.summary.figure import Estimate
 
-    return Figure(value, low, high).texts
+    return Estimate(value, low, high).texts
 
 
 def _table(found: FoundGroups) -> list[str]:

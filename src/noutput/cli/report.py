@@ -272,10 +272,11 @@ def _privacy(campaign: Campaign, asked: str) -> str:
 
 
 def _stands_for(campaign: Campaign, place: int, output: int) -> str:
-    from noutput.campaign import CertifiedTable, Number
+    from noutput.campaign import Number
+    from noutput.mechanisms.table import TableMechanism
 
-    question, table = campaign.questions[place], campaign.tables[place]
-    if not isinstance(question, Number) or not isinstance(table, CertifiedTable):
+    question = campaign.questions[place]
+    if not isinstance(question, Number):
         return ""
-    value = question.from_unit(table.outputs[output])
+    value = TableMechanism.of(campaign.tables[place]).outputs[output]
     return f", standing for {value:.6g} {question.unit}".rstrip()

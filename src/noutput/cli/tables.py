@@ -24,9 +24,9 @@ def read_table(
     from noutput.designs.document import FORMAT, read
     from noutput.designs.result import Design
     from noutput.errors import InvalidArgumentError, PrivacyError
-    from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.mechanisms.certified import Table
     from noutput.mechanisms.document import MAX_LENGTH, parse
-    from noutput.mechanisms.table import TableMechanism
+    from noutput.mechanisms.table import unit_mechanism
 
     try:
         with path.open("rb") as stream:
@@ -35,9 +35,7 @@ def read_table(
             numbers = "method" in found
             design = Design(**read(found)) if numbers else AnswerDesign(*read_answers(found))
             return design.mechanism, design
-        if "knots" in found:
-            return TableMechanism.from_document(found), None
-        return AnswerMechanism.from_document(found), None
+        return unit_mechanism(Table.from_document(found)), None
     except PrivacyError:
         raise
     except InvalidArgumentError as error:

@@ -23,11 +23,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from noutput.campaign import CertifiedTable
+from noutput.errors import InvalidArgumentError
 from noutput.estimate.change import RATE_SPREAD, rate_change, shape_change
+from noutput.mechanisms.table import TableMechanism, unit_mechanism
 
 if TYPE_CHECKING:
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.mechanisms.certified import Table
     from noutput.tally import Tally
 
 __all__ = ["BLOCK", "INTERVAL_SECONDS", "Alarm", "RateWatch", "ShapeWatch", "Watch"]
@@ -136,10 +138,7 @@ class Watch:
         for wave in waves[self._waves :]:
             self._next = 0
             self._names += [each.name for each in wave.questions]
-            self._scores += [
-                table.outputs if isinstance(table, CertifiedTable) else None
-                for table in wave.tables
-            ]
+            self._scores += [_scores(table) for table in wave.tables]
         self._waves = len(waves)
 
     def shown(self, now: datetime) -> tuple[Alarm, ...]:
@@ -188,6 +187,15 @@ class Watch:
                 kept[place] = _joined(kept[place], alarm)
         self._kept = tuple(kept[-_KEPT:])
         return new
+
+
+def _scores(table: Table) -> tuple[float, ...] | None:
+    """Return what the outputs of a number stand for; None where that is nothing to order by."""
+    mechanism = unit_mechanism(table)
+    try:
+        return tuple(mechanism.outputs.tolist()) if isinstance(mechanism, TableMechanism) else None
+    except InvalidArgumentError:  # the table tells other things than the mean
+        return None
 
 
 def _is_same(known: Alarm, new: Alarm) -> bool:

@@ -159,12 +159,12 @@ class CellLayout:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import Campaign, CertifiedTable, Number
+    >>> from noutput.campaign import Campaign, Number, Table
     >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
-    >>> table = CertifiedTable(1.1, (-2.0, 2.0), (-1.0, 1.0), rows)
+    >>> tables = Table(1.1, ((0, 180),), rows), Table(1.1, ((0, 100),), rows)
     >>> layout = CellLayout(Campaign(
     ...     "commute", "Commute", "How long, how far?",
-    ...     (Number(0, 180, "min", name="time"), Number(0, 100, "km", name="way")), (table, table),
+    ...     (Number(0, 180, "min", name="time"), Number(0, 100, "km", name="way")), tables,
     ...     datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC),
     ... ))
     >>> layout.size, layout.cell("way", 1), layout.cell("way", 2), layout.cell("cost", 0)

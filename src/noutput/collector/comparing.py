@@ -9,14 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from noutput.collector.cache import Answer
-from noutput.collector.measured import (
-    FEWEST,
-    is_possible,
-    measure,
-    measure_one,
-    of_numbers,
-    statistics,
-)
+from noutput.collector.measured import FEWEST, bracketed, is_possible, measure, statistics
 from noutput.collector.pooled import pooled
 from noutput.collector.strata import NOT_TOLD, Selection
 from noutput.errors import InvalidArgumentError
@@ -27,12 +20,10 @@ if TYPE_CHECKING:
 
     from noutput.campaign.segments import Segments
     from noutput.collector.measured import Measured
-    from noutput.collector.pooled import Part
     from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
     from noutput.estimate.mean_estimate import MeanEstimate
-    from noutput.questions import Question
 
 __all__ = [
     "BETWEEN", "MAX_PAIRED_GROUPS", "MOST_GROUPS", "Compared", "Groups", "compare", "comparison",
@@ -60,8 +51,8 @@ class Compared:
     labels : tuple of (str, str)
         Whom it is about: people with these labels, of other segments.
     statistic : str
-        What is compared alone, such as "below 45" or "quantile 0.5" of numbers; if empty, all means
-        and shares of answers that there are.
+        What is compared alone, such as "below 45" of numbers; if empty, all that
+        `noutput.collector.measured.statistics` names.
     """
 
     names: tuple[str, ...]
@@ -160,7 +151,7 @@ async def compare(
     end to them.
     """
     lane = services.lanes.estimates
-    if of_numbers(entry.campaign.questions[asked.question], asked.statistic) is not None:
+    if bracketed(entry.campaign.questions[asked.question], asked.statistic) is not None:
         lane = services.lanes.slow
     kept = await services.cache.published(
         entry, asked, lane, lambda shown: pickle.dumps(measure_groups(entry, shown.counts, asked))
@@ -188,7 +179,7 @@ def measure_groups(entry: KnownCampaign, counts: Mapping[int, int], asked: Compa
         parts = pooled(
             entry, asked.question, counts, Selection((*asked.labels, *labels), asked.rounds)
         )
-        found = _measured(question, parts, asked)
+        found = measure(question, parts, asked.level, asked.statistic) if is_possible(parts) else {}
         if found:
             measured[group] = found
         reports = sum(part.tally.total for part in parts)
@@ -248,16 +239,6 @@ def _segments(entry: KnownCampaign) -> Segments:
     if entry.campaign.segments is None:  # pragma: no cover (refused before)
         raise InvalidArgumentError("campaign", "have segments", entry.campaign.id)
     return entry.campaign.segments
-
-
-def _measured(question: Question, parts: Sequence[Part], asked: Compared) -> Mapping[str, Measured]:
-    """Return what is compared, of one group; nothing of too few and of impossible reports."""
-    if not is_possible(parts):
-        return {}
-    if not asked.statistic:
-        return measure(question, parts, asked.level)
-    found = measure_one(question, parts, asked.level, asked.statistic)
-    return {} if found is None else {asked.statistic: found}
 
 
 def _groups(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noutput.campaign import Campaign, Choice, Number, Scale, YesNo
+from noutput.campaign.campaign import fit_table
 from noutput.collector.clock import system_clock
 from noutput.collector.comparing import Compared, comparison, measure_groups
 from noutput.collector.estimates import PAGE_LEVEL
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from noutput.campaign import NextWave
-    from noutput.campaign.campaign import Table
     from noutput.collector.simulation import Array
+    from noutput.mechanisms.certified import Table
     from noutput.questions import Question
     from noutput.tally import Tally
 
@@ -219,7 +220,7 @@ def demonstrate(
     folder : Path
         Where its database is put.
     tables : sequence of tables
-        One for each of `QUESTIONS`.
+        One for each of `QUESTIONS`; those of numbers are moved to their bounds.
     port : int
         0 takes a free one.
     behind : float
@@ -234,13 +235,14 @@ def demonstrate(
     options = Options(database, port=port, limits=unlimited, policy=_POLICY, clock=clock)
     with running(options) as collector:
         now = system_clock().replace(microsecond=0)
+        questions = QUESTIONS if adaptive is None else (WIDE, *QUESTIONS[1:])
         campaign = Campaign(
             id="commute",
             title="Commute",
             text="How was your way to work today?",
-            questions=QUESTIONS if adaptive is None else (WIDE, *QUESTIONS[1:]),
+            questions=questions,
             next_wave=adaptive,
-            tables=tuple(tables),
+            tables=tuple(map(fit_table, tables, questions)),
             opens=now - timedelta(days=_OPEN_DAYS, seconds=int(behind)),
             closes=now + timedelta(days=_OPEN_DAYS),
             public=True,

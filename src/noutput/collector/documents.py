@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from noutput.collector.guarantees import operator_sentence
 from noutput.collector.strata import Selection
 from noutput.collector.whole import partial_rounds
-from noutput.estimate.summary import AnswerSummary, Summary
+from noutput.estimate.summary import AnswerSummary, CellSummary, Summary
 from noutput.estimate.summary.shown import without_intervals
 from noutput.questions import Answers, Number, YesNo
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published
-    from noutput.estimate.summary import Figure
+    from noutput.estimate.summary import Estimate
 
 __all__ = ["estimates_document", "privacy_document", "strata_document", "waves_document"]
 
 _NUMBER = ("mean", "variance", "quantiles", "distribution", "histogram", "intervals",
            "goodness_of_fit")  # fmt: skip
+_CELLS = ("mean", "standard_deviation", "quantiles", "below", "cells", "intervals",
+          "goodness_of_fit")  # fmt: skip
 _MOST_LISTED = 20  # rounds
 
 
@@ -59,9 +61,11 @@ def _question(found: QuestionEstimates, epsilon: float) -> dict[str, Any]:
         "published": _published(found),
     }  # fmt: skip
     if isinstance(question, Number):
-        bounds = {"unit": question.unit, "lower": question.lower, "upper": question.upper}
-        known = _number(summary) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER)
-        return head | bounds | known
+        head |= {"unit": question.unit, "lower": question.lower, "upper": question.upper}
+        if question.edges:
+            known = _cells(summary) if isinstance(summary, CellSummary) else dict.fromkeys(_CELLS)
+            return head | {"edges": question.edges} | known
+        return head | (_number(summary) if isinstance(summary, Summary) else dict.fromkeys(_NUMBER))
     found_answers = summary if isinstance(summary, AnswerSummary) else None
     if isinstance(question, YesNo):
         return head | _yes(found_answers)
@@ -217,6 +221,18 @@ def _number(found: Summary) -> dict[str, Any]:
     }
 
 
+def _cells(found: CellSummary) -> dict[str, Any]:
+    known = found.to_dict()
+    for cell, joint in zip(known["cells"], found.joint_shares, strict=False):
+        cell["joint_interval"] = [joint.low, joint.high]
+    return {
+        "mean": {**known["mean"], "influence": found.moved},
+        "quantiles": known["quartiles"],
+        **{name: known[name] for name in ("standard_deviation", "below", "cells", "intervals")},
+        "goodness_of_fit": found.goodness,
+    }
+
+
 def _yes(found: AnswerSummary | None) -> dict[str, Any]:
     if found is None:
         return {"yes": None, "goodness_of_fit": None}
@@ -234,7 +250,7 @@ def _answers(question: Answers, found: AnswerSummary | None) -> dict[str, Any]:
             row |= dict.fromkeys(("share", "joint_interval", "at_most"))
         return {"answers": rows, **dict.fromkeys(("mean", "quantiles", "goodness_of_fit"))}
     shares = _shares(found)
-    cdf: Iterable[Figure | None] = found.unbiased_cdf or [None] * len(rows)
+    cdf: Iterable[Estimate | None] = found.unbiased_cdf or [None] * len(rows)
     for row, share, joint, below in zip(rows, shares, found.joint_shares, cdf, strict=True):
         row["share"] = share
         row["joint_interval"] = [joint.low, joint.high]

@@ -18,12 +18,12 @@ from noutput.collector.documents import (
 )
 from noutput.collector.estimable import check_question
 from noutput.collector.guarantees import Readers, campaign_readers, releases_of, together
-from noutput.collector.measured import FEWEST
+from noutput.collector.measured import FEWEST, has_cells
 from noutput.collector.pooled import Part, estimated, pooled
 from noutput.collector.strata import Selection
 from noutput.collector.whole import whole_counts
 from noutput.errors import DocumentError, InvalidArgumentError
-from noutput.estimate.summary import AnswerSummary, Summary, summaries
+from noutput.estimate.summary import AnswerSummary, CellSummary, Summary, summaries
 from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from noutput.collector.publishing import ReleasePolicy
     from noutput.collector.store.directory import KnownCampaign
     from noutput.collector.store.interface import Published, Release
-    from noutput.estimate.evidence import Evidence
-    from noutput.mechanisms.answers import AnswerMechanism
     from noutput.tally import Tally
 
 __all__ = [
@@ -56,7 +54,7 @@ _IMPOSSIBLE = (
     "answers, without randomization"
 )
 _OTHER_BINS = 64
-_KEPT_SUMMARIES = 16  # of questions with answers, whatever the bins of others
+_KEPT_SUMMARIES = 16  # of questions whose estimates have no bins
 
 _ALL = Selection()
 
@@ -83,7 +81,7 @@ class QuestionEstimates:
 
     question: Question
     parts: tuple[Part, ...]
-    summary: Summary | AnswerSummary | None
+    summary: Summary | AnswerSummary | CellSummary | None
     reason: str | None = None
     release: Release | None = None
 
@@ -163,6 +161,8 @@ class Estimates:
             page = questions[index].summary
             if page is not None:
                 _ = page.goodness, page.bars, page.lines  # what the page shows: computed here, once
+            if isinstance(page, CellSummary):
+                _ = page.moved
             return pickle.dumps(CampaignEstimates(questions, counts.readers, counts.waves))
 
         return await self._get(entry, (bins, index), selection, self._lanes.estimates, make)
@@ -200,7 +200,7 @@ class Estimates:
 
 def _summary(
     parts: tuple[Part, ...], question: Question, bins: int, level: float
-) -> tuple[Summary | AnswerSummary | None, str | None]:
+) -> tuple[Summary | AnswerSummary | CellSummary | None, str | None]:
     """Return the summary of a question, or None and why."""
     total = sum(part.tally.total for part in parts)
     if total == 0:
@@ -213,8 +213,8 @@ def _summary(
     except DocumentError as error:  # of a campaign that would be refused now
         return None, f"{error.name} must {error.rule}"
     try:
-        if isinstance(question, Answers):
-            return _answer_summaries(*estimated(parts), question)[level], None
+        if isinstance(question, Answers) or has_cells(question):
+            return _linear_summaries(*estimated(parts), question)[level], None
         return summaries(*estimated(parts), question, [level], bins=bins)[level], None
     except InvalidArgumentError as error:
         if error.name != "reports":
@@ -223,9 +223,9 @@ def _summary(
 
 
 @lru_cache(maxsize=_KEPT_SUMMARIES)
-def _answer_summaries(
-    mechanism: AnswerMechanism | Evidence, tally: Tally | None, question: Question
-) -> Mapping[float, Summary | AnswerSummary]:
+def _linear_summaries(
+    mechanism: Any, tally: Tally | None, question: Question
+) -> Mapping[float, AnswerSummary | CellSummary]:
     return summaries(mechanism, tally, question, LEVELS)
 
 

@@ -13,15 +13,16 @@ other answers         how far the least certain share may be off: no single answ
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from noutput.collector.measured import MEAN, measure
+from noutput.collector.measured import MEAN, has_cells, measure
 from noutput.collector.pooled import estimated
 from noutput.estimate.answers import AnswerEstimate, estimate_answers
 from noutput.estimate.evidence import unpacked
 from noutput.estimate.goodness import known_goodness_of_fit
-from noutput.estimate.summary import CERTAIN, Figure
-from noutput.questions import Answers, Question
+from noutput.estimate.summary import CERTAIN, CellSummary, Estimate
+from noutput.questions import Answers, Number, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def is_uncertainty(question: Question) -> bool:
     return isinstance(question, Answers) and question.scores is None
 
 
-def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
+def follow(question: Question, parts: Sequence[Part], level: float) -> Estimate:
     """Return the figure of a question with its interval; at least two reports are needed.
 
     Where the reports are probably forged, the interval has no ends: nothing is claimed.
@@ -54,7 +55,9 @@ def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     ('0.019', '0.019', '0.019')
     """
     mechanism, tally = estimated(parts)
-    if is_uncertainty(question):
+    if isinstance(question, Number) and has_cells(question):
+        value, low, high = astuple(CellSummary(question, mechanism.in_own_unit, tally, level).mean)
+    elif is_uncertainty(question):
         value = low = high = widest(estimate_answers(mechanism, tally, question), level)
     else:
         mean = measure(question, parts, level)[MEAN]
@@ -62,7 +65,7 @@ def follow(question: Question, parts: Sequence[Part], level: float) -> Figure:
     model, counted, _ = unpacked(mechanism, tally)
     if known_goodness_of_fit(model, counted).p_value < CERTAIN:
         low, high = -math.inf, math.inf
-    return Figure(value, low, high)
+    return Estimate(value, low, high)
 
 
 def is_forged(milestone: Milestone) -> bool:

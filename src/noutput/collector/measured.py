@@ -1,53 +1,56 @@
-"""What is compared between groups of people, and followed over rounds: means and shares.
+"""Statistics that are compared between groups of people, and followed over rounds.
 
 ====================  ===================================================
 question              statistics
 ====================  ===================================================
-number                the mean; on demand a share or a quantile, such as
+number with edges     the mean, and the share below every edge; on demand
+                      the share between two, such as "share 15 to 30"
+other number          the mean; on demand a share or a quantile, such as
                       "below 45" and "quantile 0.5"
 yes/no                the share of yes, which is its mean
 scale                 the mean score, and the share of every answer
 choice                the share of every answer
 ====================  ===================================================
+
+All but shares and quantiles of numbers without edges are linear in the shares of people, with
+unbiased estimates: one path leads to them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from noutput._numbers import exactly
 from noutput.collector.pooled import estimated
 from noutput.errors import InvalidArgumentError
 from noutput.estimate.answers import estimate_answers
+from noutput.estimate.answers.as_mean import linear_mean
+from noutput.estimate.answers.linear import Linear, Observed
 from noutput.estimate.goodness import check_possible
 from noutput.estimate.mean import estimate_mean
 from noutput.estimate.share import estimate_quantile, estimate_share, is_between
-from noutput.interval import Interval
+from noutput.estimate.statistics import Places, Statistic
+from noutput.interval import UNIT, Interval
 from noutput.questions import Answers, Number, Question, YesNo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noutput.collector.pooled import Part
-    from noutput.estimate.evidence import Evidence
+    from noutput.estimate.counts import Array
     from noutput.estimate.mean_estimate import MeanEstimate
-    from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
 __all__ = [
-    "FEWEST",
-    "MEAN",
-    "Measured",
-    "check_statistic",
-    "followed",
-    "is_possible",
-    "measure",
-    "measure_one",
-    "of_numbers",
-    "statistics",
-]
+    "FEWEST", "MEAN", "Measured", "bracketed", "check_statistic", "followed", "has_cells",
+    "is_possible", "is_told", "measure", "share_names", "statistics",
+]  # fmt: skip
 
 MEAN = "mean"
 FEWEST = 2  # reports that say anything
@@ -71,20 +74,42 @@ class Measured:
     high: float
 
 
+def has_cells(question: Question) -> bool:
+    """Say whether a question is a number with edges."""
+    return isinstance(question, Number) and bool(question.edges)
+
+
 def statistics(question: Question) -> tuple[str, ...]:
-    """Return the names of the statistics of a question: "mean", or the label of an answer.
+    """Return the names of the statistics of a question, the first of which is the usual one.
 
     Examples
     --------
     >>> import noutput as no
     >>> statistics(no.Number(0, 5)), statistics(no.YesNo()), statistics(no.Choice("a", "b"))
     (('mean',), ('mean',), ('a', 'b'))
+    >>> statistics(no.Number(0, 90, edges=[15, 30]))
+    ('mean', 'below 15', 'below 30')
     """
-    if isinstance(question, Number | YesNo):
+    if isinstance(question, Number):
+        return MEAN, *(Statistic("below", (edge,)).name for edge in question.edges or ())
+    if isinstance(question, YesNo):
         return (MEAN,)
     if not isinstance(question, Answers):  # pragma: no cover (there are no other kinds)
         raise TypeError(question.kind)
     return ((MEAN,) if question.scores is not None else ()) + tuple(question.labels)
+
+
+def share_names(question: Number) -> list[str]:
+    """Return the names of the shares of a number's cells, which are compared on demand.
+
+    Examples
+    --------
+    >>> import noutput as no
+    >>> share_names(no.Number(0, 90, edges=[15, 30]))
+    ['share 0 to 15', 'share 15 to 30', 'share 30 to 90']
+    """
+    bounds = (question.lower, *(question.edges or ()), question.upper)
+    return [Statistic("share", ends).name for ends in pairwise(bounds)]
 
 
 def followed(question: Question) -> tuple[str, ...]:
@@ -96,38 +121,37 @@ def followed(question: Question) -> tuple[str, ...]:
     >>> followed(no.Number(0, 5)), followed(no.YesNo())
     (('mean', 'quantile 0.5', 'quantile 0.9'), ('mean',))
     """
-    return statistics(question) + (_QUANTILES if isinstance(question, Number) else ())
+    more = _QUANTILES if isinstance(question, Number) and not has_cells(question) else ()
+    return statistics(question) + more
 
 
-def of_numbers(question: Question, name: str) -> tuple[str, float] | None:
-    """Return what a share or a quantile of numbers is: its kind, and at which number.
+def bracketed(question: Question, name: str) -> Statistic | None:
+    """Return a share or quantile of a number without edges: what has no unbiased estimate.
 
     Examples
     --------
     >>> import noutput as no
-    >>> minutes = no.Number(0, 180)
-    >>> of_numbers(minutes, "below 45"), of_numbers(minutes, "quantile 0.5")
-    (('below', 45.0), ('quantile', 0.5))
-    >>> of_numbers(minutes, "below 180"), of_numbers(minutes, "mean")
+    >>> bracketed(no.Number(0, 180), "below 45")
+    Statistic(kind='below', at=(45.0,), label='')
+    >>> bracketed(no.Number(0, 180), "mean"), bracketed(no.Number(0, 180, edges=[45]), "below 45")
     (None, None)
     """
-    kind, _, text = name.partition(" ")
-    try:
-        at = float(text)
-    except ValueError:
+    if not isinstance(question, Number) or has_cells(question) or name in ("", MEAN):
         return None
-    if not isinstance(question, Number):
-        return None
-    if kind == "below" and is_between(Interval(question.lower, question.upper), at):
-        return kind, at
-    return (kind, at) if kind == "quantile" and 0.0 < at < 1.0 else None
+    return Statistic.parse(name, question)
 
 
 def check_statistic(question: Question, name: str) -> str:
     """Return the name of a statistic as it is written, or that of the first where it is empty.
 
-    Numbers are rounded to a grid, so that there is an end to what can be asked for: shares below a
-    number to the largest power of ten of which the bounds hold 1,000 or more, quantiles to 0.001.
+    Of numbers without edges, numbers are rounded to a grid, so that there is an end to what can be
+    asked for: shares below a number to the largest power of ten of which the bounds hold 1,000 or
+    more, quantiles to 0.001.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there is no such statistic, or the edges do not tell it.
 
     Examples
     --------
@@ -140,52 +164,44 @@ def check_statistic(question: Question, name: str) -> str:
     Traceback (most recent call last):
         ...
     noutput.errors.InvalidArgumentError: statistic must be mean, "below X" with ...
+    >>> check_statistic(no.Number(0, 180, edges=[15, 45]), "share 15.0 to 45")
+    'share 15 to 45'
+    >>> check_statistic(no.Number(0, 180, edges=[15, 45]), "below 40")
+    Traceback (most recent call last):
+        ...
+    noutput.errors.InvalidArgumentError: statistic must be at an edge of the question, ...
     """
-    known = statistics(question)
-    if not name:
-        return known[0]
-    if name in known:
-        return name
-    rule = f"be one of {', '.join(known)}"
-    if isinstance(question, Number):
-        asked = of_numbers(question, name)
-        if asked is not None:
-            kind, at = asked
-            digits = _GRID_DIGITS
-            if kind == "below":
-                digits -= math.floor(math.log10(question.upper - question.lower))
-            rounded = f"{kind} {exactly(round(at, digits))}"
-            if of_numbers(question, rounded) is not None:
-                return rounded
+    offered = statistics(question)
+    if not name or name in offered:
+        return name or offered[0]
+    name = name[:100]  # it is written into the error
+    if not isinstance(question, Number):
+        raise InvalidArgumentError("statistic", f"be one of {', '.join(offered)}", name)
+    if question.edges:
+        parsed = Statistic.parse(name, question)
+        edges = [edge for edge in question.edges for _ in range(2)]
+        parsed.vector(Places((question.lower, *edges, question.upper)))
+        return parsed.name
+    try:
+        return _rounded(Statistic.parse(name, question), question)
+    except InvalidArgumentError:
         rule = (
             f'be mean, "below X" with X between {question.lower:g} and {question.upper:g}, or '
             '"quantile P" with P between 0 and 1'
         )
-    raise InvalidArgumentError("statistic", rule, name[:100])
+        raise InvalidArgumentError("statistic", rule, name) from None
 
 
-def measure_one(
-    question: Question, parts: Sequence[Part], level: float, name: str
-) -> Measured | None:
-    """Return one statistic; None where there are too few reports.
-
-    That of a share or a quantile of numbers is the middle of its slack interval at this level. It
-    has a bias within the interval, so it is for groups and single rounds:
-    `noutput.collector.series` has what is smoothed.
-    """
-    asked = of_numbers(question, name)
-    if asked is None or not isinstance(question, Number):
-        return measure(question, parts, level).get(name)
-    if sum(part.tally.total for part in parts) < FEWEST:
-        return None
-    kind, at = asked
-    mechanism, tally = estimated(parts)
-    made = (mechanism,) if tally is None else (mechanism, tally, (question.lower, question.upper))
-    if kind == "below":
-        found = estimate_share(*made, below=at, level=level)
-    else:
-        found = estimate_quantile(*made, share=at, level=level)
-    return Measured(found, *found.interval(level))
+def _rounded(statistic: Statistic, question: Number) -> str:
+    """Return the name of a statistic of a number without edges, on the grid."""
+    digits = _GRID_DIGITS
+    if statistic.kind == "below":
+        digits -= math.floor(math.log10(question.upper - question.lower))
+    at = round(statistic.at[0], digits)
+    bounds = Interval(question.lower, question.upper)
+    if statistic.kind == "share" or not (statistic.kind == "quantile" or is_between(bounds, at)):
+        raise InvalidArgumentError("statistic", "be a quantile or below one number", statistic.name)
+    return Statistic.parse(f"{statistic.kind} {exactly(at)}", question).name
 
 
 def is_possible(parts: Sequence[Part]) -> bool:
@@ -210,8 +226,14 @@ def is_possible(parts: Sequence[Part]) -> bool:
     return True
 
 
-def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str, Measured]:
-    """Return the statistics of a question by their names; none where there are too few reports.
+def measure(
+    question: Question, parts: Sequence[Part], level: float, name: str = ""
+) -> dict[str, Measured]:
+    """Return all statistics of a question by their names, or one; none of too few reports.
+
+    That of a share or a quantile of numbers without edges is the middle of its slack interval at
+    this level. It has a bias within the interval, so it is for groups and single rounds:
+    `noutput.collector.series` has what is smoothed.
 
     Examples
     --------
@@ -226,27 +248,60 @@ def measure(question: Question, parts: Sequence[Part], level: float) -> dict[str
     if sum(part.tally.total for part in parts) < FEWEST:
         return {}
     mechanism, tally = estimated(parts)
+    names = (name,) if name else statistics(question)
+    if isinstance(question, Number) and not has_cells(question):
+        return {each: _of_number(question, mechanism, tally, level, each) for each in names}
     if isinstance(question, Answers):
-        return _answers(mechanism, tally, question, level)
-    if not isinstance(question, Number):  # pragma: no cover (campaigns pair tables and questions)
-        raise TypeError(question.kind)
-    if tally is None:
-        mean = estimate_mean(mechanism)
+        answers = estimate_answers(mechanism, tally, question)  # one table, where there are several
+        mechanism, tally = answers.mechanism, answers.tally
+    observed = Observed(mechanism.table(), np.array(tally.counts, np.float64))
+    return {each: _of_linear(question, mechanism, observed, level, each) for each in names}
+
+
+def is_told(question: Question, mechanism: TableMechanism) -> bool:
+    """Say whether the table of a number with edges tells all its statistics."""
+    weights = [_weights(question, mechanism, name)[0] for name in statistics(question)]
+    observed = Observed(mechanism.table(), np.ones(mechanism.n_outputs))
+    return bool(observed.identified(np.array(weights).T).all())
+
+
+def _weights(question: Question, mechanism: Any, name: str) -> tuple[Array, Interval]:
+    """Return a statistic as a vector over the rows of a table, and what -1 and 1 stand for."""
+    parsed = Statistic.parse(name, question)
+    if isinstance(question, Answers):
+        return parsed.vector(question), UNIT
+    places = Places(tuple(mechanism.in_own_unit.knots.tolist()))
+    vector, units = parsed.vector(places), UNIT
+    if isinstance(question, Number) and parsed.kind == "mean":
+        units = Interval(question.lower, question.upper)
+        vector = units.to_unit(vector)  # so that nothing overflows
+    weights = places.by_row(vector)
+    if weights is None:  # pragma: no cover (all edges are jumps of the table)
+        raise InvalidArgumentError("statistic", "be told by the table", name)
+    return weights, units
+
+
+def _of_linear(
+    question: Question, mechanism: Any, observed: Observed, level: float, name: str
+) -> Measured:
+    weights, units = _weights(question, mechanism, name)
+    found = Linear(observed, weights[:, None])
+    (low,), (high,) = found.interval(level, "normal", simultaneous=False)
+    ends = (float(units.from_unit(end)) for end in (low, high))
+    return Measured(linear_mean(found, units), *ends)
+
+
+def _of_number(
+    question: Number, mechanism: Any, tally: Tally | None, level: float, name: str
+) -> Measured:
+    """Return the mean of a number without edges, or a share or a quantile by its slack interval."""
+    bounds = Interval(question.lower, question.upper)
+    made = (mechanism,) if tally is None else (mechanism, tally, bounds)
+    statistic = bracketed(question, name)
+    if statistic is None:
+        found = estimate_mean(*made)
+    elif statistic.kind == "below":
+        found = estimate_share(*made, below=statistic.at[0], level=level)
     else:
-        mean = estimate_mean(mechanism, tally, Interval(question.lower, question.upper))
-    return {MEAN: Measured(mean, *mean.interval(level))}
-
-
-def _answers(
-    mechanism: AnswerMechanism | Evidence, tally: Tally | None, question: Answers, level: float
-) -> dict[str, Measured]:
-    found = estimate_answers(mechanism, tally, question)
-    result: dict[str, Measured] = {}
-    if found.mean is not None:
-        result[MEAN] = Measured(found.as_mean(), *found.mean_interval(level))
-    if isinstance(question, YesNo):
-        return result
-    ends = (each.tolist() for each in found.interval("shares", level))
-    for label, low, high in zip(found.labels, *ends, strict=True):
-        result[label] = Measured(found.as_mean(label), low, high)
-    return result
+        found = estimate_quantile(*made, share=statistic.at[0], level=level)
+    return Measured(found, *found.interval(level))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from noutput.campaign import Campaign, Number
+from noutput.campaign.campaign import fit_table
 from noutput.campaign.schedule import Schedule
 from noutput.campaign.segments import Segments
 from noutput.collector.simulation import Population
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from noutput.campaign.campaign import Table
+    from noutput.mechanisms.certified import Table
 
 __all__ = ["PLAYED", "QUESTION", "app_users", "panel_campaign"]
 
@@ -42,7 +43,7 @@ def panel_campaign(table: Table, now: datetime) -> Campaign:
         title="App start",
         text="How long did the app take to start?",
         questions=(QUESTION,),
-        tables=(table,),
+        tables=(fit_table(table, QUESTION),),
         opens=opens,
         closes=opens + timedelta(seconds=_PERIODS * _SCHEDULE.period_seconds),
         segments=Segments((("platform", _LABELS),), _MINIMUM),

@@ -3,22 +3,24 @@
 ====================  =========================================================
 statistic             what is smoothed
 ====================  =========================================================
-mean of numbers       the average of one list of scores in all rounds, unbiased
+of answers, and of    the unbiased estimates of single rounds
+numbers with edges
+of other numbers:
+mean                  the average of one list of scores in all rounds, unbiased
                       up to a bound that is in the band in full
 "below X"             two averages that the share lies between
 "quantile P"          shares below many numbers, inverted
-of answers            the unbiased estimates of single rounds
 ====================  =========================================================
 
-The estimates of single rounds are shorter for one round, but may have a bias that all rounds share,
-which smoothing would not take away: `noutput.estimate.trend_bracket`.
+Of numbers without edges, the estimates of single rounds are shorter for one round, but may have a
+bias that all rounds share, which smoothing would not take away: `noutput.estimate.trend_bracket`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from noutput.collector.measured import FEWEST, measure, of_numbers
+from noutput.collector.measured import FEWEST, bracketed, has_cells, measure
 from noutput.collector.pooled import Part
 from noutput.estimate.mean_scores import scores_for
 from noutput.estimate.trend import Course, Round, Trend
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from noutput.collector.pooled import Mechanism
     from noutput.estimate.mean_estimate import MeanEstimate
+    from noutput.estimate.statistics import Statistic
     from noutput.mechanisms.table import TableMechanism
     from noutput.tally import Tally
 
@@ -81,11 +84,21 @@ class Series:
     @property
     def is_bounded(self) -> bool:
         """Whether the band has a part that no number of rounds makes smaller."""
-        if isinstance(self._mechanism, AnswerMechanism):
+        table = self._table
+        if table is None:
             return False
-        if of_numbers(self._question, self._name) is not None:
-            return True
-        return scores_for(self._mechanism, self._reports).bias_bound > 0.0
+        return self._bracketed is not None or scores_for(table, self._reports).bias_bound > 0.0
+
+    @property
+    def _table(self) -> TableMechanism | None:
+        """The table of a number without edges; None where single rounds have unbiased estimates."""
+        if isinstance(self._mechanism, AnswerMechanism) or has_cells(self._question):
+            return None
+        return self._mechanism
+
+    @property
+    def _bracketed(self) -> Statistic | None:
+        return bracketed(self._question, self._name)
 
     @property
     def _reports(self) -> int:
@@ -93,14 +106,15 @@ class Series:
 
     def smoothed(self, cycle: int | None, level: float) -> Trend:
         """Return the trend; at least three rounds have reports."""
-        if isinstance(self._mechanism, AnswerMechanism):
+        table = self._table
+        if table is None:
             return Course(self._estimates(), cycle).trend(level)
-        table, bounds = self._mechanism, self._bounds
-        asked = of_numbers(self._question, self._name)
+        bounds = self._bounds
+        asked = self._bracketed
         if asked is None:
             bias = scores_for(table, self._reports).bias_bound * bounds.half_width
             return Course(self._averages(table, self._reports), cycle, bias).trend(level)
-        kind, at = asked
+        kind, (at,) = asked.kind, asked.at
         if kind == "below":
             place = (at - bounds.lower) / bounds.half_width - 1.0
             return share_trend(table, self._tallies, place, cycle, level)
@@ -116,17 +130,18 @@ class Series:
 
         What later rounds report changes nothing about earlier ones.
         """
-        if isinstance(self._mechanism, AnswerMechanism):
+        table = self._table
+        if table is None:
             return self._estimates()
-        asked = of_numbers(self._question, self._name)
+        asked = self._bracketed
         if asked is None:
             first = next((each.total for each in self._tallies if each is not None), FEWEST)
-            return self._averages(self._mechanism, first)
-        kind, at = asked
+            return self._averages(table, first)
+        kind, (at,) = asked.kind, asked.at
         if kind == "below":
             place = (at - self._bounds.lower) / self._bounds.half_width - 1.0
-            return share_series(self._mechanism, self._tallies, place)
-        return quantile_series(self._mechanism, self._tallies, at)
+            return share_series(table, self._tallies, place)
+        return quantile_series(table, self._tallies, at)
 
     @property
     def _bounds(self) -> Interval:
@@ -135,14 +150,14 @@ class Series:
         return Interval(self._question.lower, self._question.upper)
 
     def _estimates(self) -> list[Round]:
-        """Return the unbiased estimates of answers."""
+        """Return the unbiased estimates of single rounds."""
         found = [None if tally is None else self._estimate(tally) for tally in self._tallies]
         pairs = [None if each is None else (each.value, each.standard_error) for each in found]
         return steady(pairs, [0 if each is None else each.n_reports for each in found])
 
     def _estimate(self, tally: Tally) -> MeanEstimate:
         parts = [Part(self._mechanism, tally, None)]
-        return measure(self._question, parts, _ANY_LEVEL)[self._name].estimate
+        return measure(self._question, parts, _ANY_LEVEL, self._name)[self._name].estimate
 
     def _averages(self, table: TableMechanism, reports: int) -> list[Round]:
         """Return averages of the scores that are best for so many reports, in people's units."""

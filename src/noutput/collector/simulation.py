@@ -167,10 +167,10 @@ def open_rounds(campaign: Campaign, now: datetime) -> range:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import AnswerTable, Schedule, YesNo
+    >>> from noutput.campaign import Schedule, Table, YesNo
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="Late?", questions=(YesNo(name="late"),),
-    ...     tables=(AnswerTable(1.1, ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
+    ...     tables=(Table(1.1, (2,), ((3 << 30, 1 << 30), (1 << 30, 3 << 30))),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 3, 15, tzinfo=UTC),
     ...     schedule=Schedule("day", rounds_per_period=7),
     ... )
@@ -220,12 +220,11 @@ def first_people(campaign: Campaign) -> int:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from noutput.campaign import NextWave
-    >>> import noutput as no
-    >>> m = no.TableMechanism(1.1, [-2.0, 2.0], [[3 << 30, 1 << 30], [1 << 30, 3 << 30]])
+    >>> from noutput.campaign import NextWave, Table
+    >>> rows = ((3 << 30, 1 << 30), (1 << 30, 3 << 30))
     >>> campaign = Campaign(
     ...     id="commute", title="Commute", text="How long?", questions=(Number(0, 600, name="it"),),
-    ...     tables=(m.plain,),
+    ...     tables=(Table(1.1, ((0, 600),), rows),),
     ...     opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(2026, 4, 1, tzinfo=UTC),
     ...     next_wave=NextWave(2_000, 10_000),
     ... )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from noutput.campaign.text import format_instant
-from noutput.collector.measured import check_statistic, measure_one, of_numbers
+from noutput.collector.measured import bracketed, check_statistic, measure
 from noutput.collector.pooled import pooled
 from noutput.collector.series import Series
 from noutput.collector.strata import Selection
@@ -90,7 +90,7 @@ async def trend_answer(
 ) -> Answer:  # fmt: skip
     """Return a course as a function writes it; `patience` as in `Cache.get`."""
     lane, question = services.lanes.estimates, entry.campaign.questions[asked.question]
-    if asked.smooth or of_numbers(question, asked.statistic) is not None:
+    if asked.smooth or bracketed(question, asked.statistic) is not None:
         lane = services.lanes.slow
     return await services.cache.published(
         entry, (asked, write), lane, lambda shown: write(course(entry, shown, asked, now)),
@@ -120,7 +120,7 @@ def course(
     known = _Rounds(entry, asked, shown, now)
     parts = [known.parts(number) for number in range(first, last + 1)]
     figures = [
-        measure_one(question, each, asked.level, name) if known.is_whole(number) else None
+        measure(question, each, asked.level, name).get(name) if known.is_whole(number) else None
         for number, each in enumerate(parts, first)
     ]
     rows = [

@@ -140,7 +140,7 @@ def test_hostile_labels_do_no_harm(service: Service) -> None:
             Number(0, 1, "<u>", name="n", label="</script>"),
         ),
         tables=(answer_table(1.0, 3), answer_table(1.0, 3), answer_table(1.0, 2),
-                example_table((1.0, 3, 3, 0.4))),
+                example_table((1.0, 3, 3, 0.4), 0, 1)),
         opens=SURVEY.opens, closes=SURVEY.closes,
     )  # fmt: skip
     service.create(campaign)

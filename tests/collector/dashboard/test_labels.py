@@ -14,7 +14,7 @@ from noutput._numbers import tick_labels, ticks
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.labels import place_labels
-from noutput.estimate.summary import Figure, Histogram
+from noutput.estimate.summary import Estimate, Histogram
 
 LETTER = 8.2  # about the width of a bold one at this size, in a wide font
 TEXT = re.compile(
@@ -37,7 +37,7 @@ def draw(
     columns = (edges, shares, 0.8 * shares, 1.2 * shares)
     found = Histogram(*(column.tolist() for column in columns))
     figures = {
-        share: Figure(value, value - width, value + width)
+        share: Estimate(value, value - width, value + width)
         for share, value in zip((0.25, 0.5, 0.75), quartiles, strict=True)
     }
     return distribution_svg(found, figures, unit, size)

@@ -16,7 +16,7 @@ from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.overview import headline
 from noutput.collector.dashboard.sparkline import sparkline_svg
 from noutput.collector.store.interface import Milestone
-from noutput.estimate.summary import Figure
+from noutput.estimate.summary import Estimate
 from noutput.questions import Question
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
@@ -107,12 +107,12 @@ def test_nothing_is_said_where_nothing_is_known() -> None:
 
 
 figures_of_any_size = st.tuples(*[st.floats(-1e12, 1e12)] * 3).map(
-    lambda row: Figure(sorted(row)[1], min(row), max(row))
+    lambda row: Estimate(sorted(row)[1], min(row), max(row))
 )
 
 
 @given(st.lists(figures_of_any_size, min_size=2, max_size=150))
-def test_a_sparkline_stays_within_its_frame(figures: list[Figure]) -> None:
+def test_a_sparkline_stays_within_its_frame(figures: list[Estimate]) -> None:
     picture = sparkline_svg(figures, label="Average")
     for path in re.findall(r' d="M([^"]+)"', picture):
         points = [point.split(" ") for point in path.rstrip("Z").split("L")]

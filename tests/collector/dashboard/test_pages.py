@@ -16,6 +16,7 @@ import pytest
 import noutput as no
 from noutput._numbers import show
 from noutput.campaign import Admission, Campaign, Number, Report, draw_report
+from noutput.campaign.campaign import fit_table
 from noutput.campaign.packed import encode_packed
 from noutput.campaign.wire import PACKED_TYPE
 from noutput.collector.dashboard.assets import assets
@@ -279,13 +280,14 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}</scr
 
 
 def hostile_campaign() -> Campaign:
+    asked = (
+        Number(-1e15, 1e15, "</script><svg/onload=1>", name="a" * 64),
+        Number(1e-9, 2e-9, name="b"), Number(1e6, 1e6 + 1, "=1+1", name="c"),
+    )  # fmt: skip
     return Campaign(
         id="commute", title=HOSTILE, text=HOSTILE + "\u05d0" + "W" * 800, public=True,
-        questions=(
-            Number(-1e15, 1e15, "</script><svg/onload=1>", name="a" * 64),
-            Number(1e-9, 2e-9, name="b"), Number(1e6, 1e6 + 1, "=1+1", name="c"),
-        ),
-        tables=(window_table(2.0, 5, 7, 0.4).plain,) * 3,
+        questions=asked,
+        tables=tuple(fit_table(window_table(2.0, 5, 7, 0.4).plain, each) for each in asked),
         opens=datetime(2026, 3, 1, tzinfo=UTC), closes=datetime(9036, 4, 1, tzinfo=UTC),
     )  # fmt: skip
 
@@ -532,7 +534,7 @@ def test_one_report_is_no_estimate(service: Service, public: Campaign) -> None:
 
 def test_a_nearly_unbiased_mean_is_called_so(service: Service, public: Campaign) -> None:
     table = no.design(1.0, 64, objective="distribution").mechanism.plain
-    spread = dataclasses.replace(make_campaign("spread", public=True), tables=(table,) * 3)
+    spread = make_campaign("spread", public=True, tables=(table,) * 3)
     service.create(spread)
     for campaign, path in ((public, PAGE), (spread, "/campaigns/spread")):
         content = encode_packed(campaign, lognormal_reports(campaign, 3_000, 1))

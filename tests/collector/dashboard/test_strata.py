@@ -18,7 +18,7 @@ from noutput.collector.dashboard import strata
 from noutput.collector.dashboard.course import Course, Point, course_svg, span
 from noutput.collector.dashboard.rounds import rounds_view
 from noutput.collector.store import open_store
-from noutput.estimate.summary import Figure
+from noutput.estimate.summary import Estimate
 from tests.campaign.examples import answer_table
 from tests.collector.conftest import make_campaign
 from tests.collector.dashboard.reader import PAGE, get, read
@@ -272,7 +272,7 @@ def test_a_scheduled_campaign_before_its_start(service: Service) -> None:
 
 
 def test_wide_intervals_leave_room_for_the_others() -> None:
-    figures = [Figure(50.0, 48.0, 52.0)] * 5 + [Figure(50.0, -500.0, 600.0)]
+    figures = [Estimate(50.0, 48.0, 52.0)] * 5 + [Estimate(50.0, -500.0, 600.0)]
     points = [Point(n, OPENS + timedelta(hours=n), True, each) for n, each in enumerate(figures)]
     low, high = span([Course(points, 3_600)])
     assert 40.0 < low < 48.0

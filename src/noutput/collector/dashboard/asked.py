@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from noutput.collector.comparing import BETWEEN, has_pairs, read_names
 from noutput.collector.http.problems import ProblemError, checked_parameters
-from noutput.collector.measured import check_statistic, of_numbers, statistics
+from noutput.collector.measured import bracketed, check_statistic, statistics
 from noutput.collector.strata import Selection
 from noutput.errors import InvalidArgumentError
 from noutput.questions import Number
@@ -43,7 +43,7 @@ class Asked:
         The segments whose labels are compared; none without segments.
     statistic : str
         What is compared and followed over rounds: "mean", the label of an answer, or of numbers
-        such as "below 45" and "quantile 0.5".
+        such as "below 45".
     """
 
     place: int
@@ -104,15 +104,13 @@ class Asked:
         rounds = self.selection.rounds
         return [*labels, ("rounds", None if rounds is None else f"{rounds[0]}-{rounds[1]}")]
 
-    def of_numbers(self, campaign: Campaign) -> str:
-        """Return the share or quantile of numbers that is asked for; nothing where it is none."""
-        question = campaign.questions[self.place]
-        return "" if of_numbers(question, self.statistic) is None else self.statistic
-
     def threshold(self, campaign: Campaign) -> str:
-        """Return the number below which a share is asked for, as text; nothing where it is none."""
-        kind, _, at = self.of_numbers(campaign).partition(" ")
-        return at if kind == "below" else ""
+        """Return the number below which a share is asked for, as text; nothing where it is none.
+
+        That is for numbers without edges: edges are in a list.
+        """
+        found = bracketed(campaign.questions[self.place], self.statistic)
+        return self.statistic.partition(" ")[2] if found and found.kind == "below" else ""
 
     @property
     def by_text(self) -> str:
@@ -124,8 +122,8 @@ class Asked:
         labels = tuple(each for each in self.selection.labels if each[0] not in self.by)
         selection = replace(self.selection, labels=labels)
         names = ["question", "by", "segment", "rounds"]
-        if self.of_numbers(campaign):
-            names.append("statistic")
+        if self.statistic not in statistics(campaign.questions[self.place]):
+            names.append("statistic")  # without it, all others are exported
         query = replace(self, selection=selection).exported(campaign, *names)
         return f"{query}&differences=true" if has_pairs(campaign.segments, self.by) else query
 
@@ -161,10 +159,13 @@ def _statistic(question: Question, query: QueryParams) -> str:
         return check_statistic(question, query.get("statistic", ""))
     if not isinstance(question, Number):
         raise InvalidArgumentError("below", "be absent: the question has answers", below[:100])
-    if of_numbers(question, f"below {below}") is None:
-        rule = f"be a number between {question.lower:g} and {question.upper:g}"
-        raise InvalidArgumentError("below", rule, below[:100])
-    return check_statistic(question, f"below {below}")
+    try:
+        return check_statistic(question, f"below {below}")
+    except InvalidArgumentError as error:
+        rule = error.rule
+        if not question.edges:
+            rule = f"be a number between {question.lower:g} and {question.upper:g}"
+        raise InvalidArgumentError("below", rule, below[:100]) from None
 
 
 def _positive(text: str | None) -> float | None:

@@ -25,7 +25,7 @@ from noutput.collector.dashboard.svg import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from noutput.estimate.summary import Figure, Histogram
+    from noutput.estimate.summary import Estimate, Histogram
 
 __all__ = ["NARROW", "WIDE", "Size", "distribution_svg"]
 
@@ -61,7 +61,7 @@ NARROW = Size(380, 304, 4)
 class _Frame:
     """Where numbers are in the picture, and how many rows of labels stand above it."""
 
-    def __init__(self, size: Size, found: Histogram, quantiles: Mapping[float, Figure]) -> None:
+    def __init__(self, size: Size, found: Histogram, quantiles: Mapping[float, Estimate]) -> None:
         self.size = size
         self.lower, self.upper = found.edges[0], found.edges[-1]
         highest = _HIGHEST_BAND * max(found.probabilities)
@@ -75,7 +75,7 @@ class _Frame:
         rows = max((1 + each.row for each in self.labels if each is not None), default=0)
         self.top = size.top + rows * _LABEL + 8
 
-    def _name(self, share: float, figure: Figure) -> str:
+    def _name(self, share: float, figure: Estimate) -> str:
         name = _MARKS[share]
         if self.size.width <= _SPACIOUS:
             name = name.removesuffix(" below")
@@ -93,7 +93,7 @@ class _Frame:
 
 def distribution_svg(
     found: Histogram,
-    quantiles: Mapping[float, Figure],
+    quantiles: Mapping[float, Estimate],
     axis: str,
     size: Size = WIDE,
     *,
@@ -106,7 +106,7 @@ def distribution_svg(
     Parameters
     ----------
     found : Histogram
-    quantiles : mapping of float to Figure
+    quantiles : mapping of float to Estimate
         The quartiles among them are marked.
     axis : str
         What the numbers are, or their unit.

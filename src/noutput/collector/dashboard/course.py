@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from noutput.estimate.summary import Figure
+    from noutput.estimate.summary import Estimate
 
 __all__ = ["NARROW", "SMALL", "WIDE", "Course", "CourseSize", "Point", "course_svg", "span"]
 
@@ -34,17 +34,17 @@ class Point:
     start : datetime
     is_over : bool
         Whether no more reports of it will come.
-    figure : Figure or None
+    figure : Estimate or None
         None where too few reports are published.
-    trend : Figure or None
+    trend : Estimate or None
         The smoothed one.
     """
 
     number: int
     start: datetime
     is_over: bool
-    figure: Figure | None = None
-    trend: Figure | None = None
+    figure: Estimate | None = None
+    trend: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,9 @@ def course_svg(
     Examples
     --------
     >>> from datetime import datetime, timedelta
-    >>> from noutput.estimate.summary import Figure
+    >>> from noutput.estimate.summary import Estimate
     >>> points = [
-    ...     Point(n, datetime(2026, 5, 1 + n), True, Figure(50.0 + n, 48.0 + n, 52.0 + n))
+    ...     Point(n, datetime(2026, 5, 1 + n), True, Estimate(50.0 + n, 48.0 + n, 52.0 + n))
     ...     for n in range(3)
     ... ]
     >>> picture = course_svg(Course(points, 86_400, [(1, 2, "up")]))

@@ -12,7 +12,7 @@ from noutput.collector.dashboard.svg import ACCENT, LINE, document, put_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from noutput.estimate.summary import Figure
+    from noutput.estimate.summary import Estimate
 
 __all__ = ["NARROW", "WIDE", "Dot", "DotsSize", "dots_svg"]
 
@@ -26,7 +26,7 @@ class Dot:
     """A group: its name, its figure, and that as a text."""
 
     name: str
-    figure: Figure
+    figure: Estimate
     text: str
 
 
@@ -63,8 +63,8 @@ def dots_svg(dots: Sequence[Dot], size: DotsSize = WIDE, *, label: str = "") -> 
 
     Examples
     --------
-    >>> from noutput.estimate.summary import Figure
-    >>> ios, web = Figure(50.0, 48.0, 52.0), Figure(40.0, 36.0, 44.0)
+    >>> from noutput.estimate.summary import Estimate
+    >>> ios, web = Estimate(50.0, 48.0, 52.0), Estimate(40.0, 36.0, 44.0)
     >>> picture = dots_svg([Dot("ios", ios, "50.0"), Dot("web", web, "40.0")])
     >>> picture.count("<circle"), picture.count('class="chart-whisker"')
     (2, 2)

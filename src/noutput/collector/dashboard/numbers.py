@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from noutput._numbers import show, tick_labels
 from noutput.collector.dashboard import words
+from noutput.collector.dashboard.answers import UNTOLD, VAGUE, draw_untold
 from noutput.collector.dashboard.chart import NARROW, WIDE, Size, distribution_svg
 from noutput.collector.dashboard.subject import Followed, Glance, Subject, Table
-from noutput.collector.dashboard.svg import document, put_text
 from noutput.estimate.mean import reports_needed
 from noutput.mechanisms.table import TableMechanism
 
@@ -33,10 +33,6 @@ _QUANTILES = {
 }
 _MEDIAN = 0.5
 _NEARLY_ALL = 0.9  # of what is possible: then nothing is known
-_VAGUE = (
-    "The reports are too few yet to say much: the average may still be almost anywhere between "
-    "the bounds."
-)
 _FREE = (
     "The bands are 95% intervals that hold whatever people answer. The bars are as narrow as the "
     "reports can tell apart without assuming anything."
@@ -45,10 +41,6 @@ _PROVEN = (
     "The bands are 95% intervals with a proof for every distribution and for so few reports. The "
     "bars are as narrow as the reports can tell apart."
 )
-_UNTOLD = (
-    "There is no picture yet: nearly every way in which the answers may be spread fits the reports."
-)
-_UNTOLD_SHORT = "The reports cannot tell yet."
 _KEYS = (("line", "estimate"), ("band", "95% interval"), ("mark", "quartiles"))
 
 
@@ -81,7 +73,7 @@ def number_subject(
             needed=partial(_needed, parts, found.mean_estimate),
         ),
         chart_title="How the answers are spread",
-        readout=f"Share of people in steps of {step}." if found.is_told else _UNTOLD,
+        readout=f"Share of people in steps of {step}." if found.is_told else UNTOLD,
         keys=_KEYS if found.is_told else (),
         wide=draw_number(question, found, WIDE, label=picture),
         narrow=draw_number(question, found, NARROW, label=picture),
@@ -120,8 +112,7 @@ def _table(found: Summary) -> Table | None:
 def draw_number(question: Number, found: Summary, size: Size = WIDE, **texts: str) -> str:
     """Draw the histogram of a number; see `distribution_svg`."""
     if not found.is_told:
-        words_only = put_text(size.width / 2.0, size.height / 2.0, _UNTOLD_SHORT)
-        return document(size.width, size.height, [words_only], **texts)
+        return draw_untold(size.width, size.height, **texts)
     axis = question.unit or words.called(question)
     note = f"Bands: {100.0 * found.level:g}% intervals, whatever people answer"
     return distribution_svg(found.coarse, found.quantiles, axis, size, note=note, **texts)
@@ -133,7 +124,7 @@ def _glance(question: Number, found: Summary, *, alone: bool) -> Glance:
     bias = words.with_unit(show(found.mean_estimate.bias_bound), question.unit)
     notes = []
     if vague:
-        notes.append(_VAGUE)
+        notes.append(VAGUE)
     elif found.mean_estimate.bias_bound:
         notes.append(
             f"A nearly unbiased estimate: on average it is off by at most {bias}, which the "

@@ -10,7 +10,7 @@ from noutput._numbers import show
 from noutput.collector.dashboard import words
 from noutput.collector.dashboard.sparkline import sparkline_svg
 from noutput.collector.followed import is_forged, is_uncertainty
-from noutput.estimate.summary import Bar, Figure
+from noutput.estimate.summary import Bar, Estimate
 from noutput.questions import Answers, Number, YesNo
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def headline(question: Question, milestones: Sequence[Milestone]) -> Headline | 
     if milestones and is_forged(milestones[-1]):
         return Headline(words.FORGED, "", "", "", "")
     rows = [(each.mean, each.low, each.high) for each in milestones]
-    figures = [Figure(*row) for row in rows if all(map(math.isfinite, row))]
+    figures = [Estimate(*row) for row in rows if all(map(math.isfinite, row))]
     if not figures or figures[-1].half > _most(question):
         return None  # it may still be anywhere
     last = figures[-1]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from noutput.collector.dashboard import words
 from noutput.designs.catalog import lower_bound
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import TableMechanism, unit_mechanism
 
 if TYPE_CHECKING:
     from noutput.collector.guarantees import Readers
     from noutput.collector.store.directory import KnownCampaign
+    from noutput.mechanisms.certified import Table
 
 __all__ = ["Privacy", "privacy"]
 
@@ -62,7 +63,7 @@ def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None
     readers : Readers, optional
         What is known about those who see only what is published.
     """
-    campaign, mechanism = entry.campaign, entry.mechanisms[place]
+    campaign = entry.campaign
     losses = [table.epsilon for table in campaign.tables]
     parts = [
         (words.called(question), loss)
@@ -72,7 +73,7 @@ def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None
         epsilon=campaign.epsilon,
         outputs=max(each.n_outputs for each in entry.mechanisms),
         factor=math.exp(campaign.epsilon),
-        gap=_gap(mechanism) if isinstance(mechanism, TableMechanism) else None,
+        gap=_gap(entry.campaign.tables[place]),
         parts=parts if len(set(losses)) > 1 else (),
         readers=readers,
         invented=not campaign.admission.needs_token,
@@ -80,6 +81,8 @@ def privacy(entry: KnownCampaign, place: int = 0, readers: Readers | None = None
 
 
 @lru_cache(maxsize=256)
-def _gap(mechanism: TableMechanism) -> float | None:
-    limit = lower_bound(mechanism.epsilon)
-    return None if limit is None else max(0.0, mechanism.worst_variance() / limit - 1.0)
+def _gap(table: Table) -> float | None:
+    mechanism, limit = unit_mechanism(table), lower_bound(table.epsilon)
+    if limit is None or not isinstance(mechanism, TableMechanism) or table.jumps:
+        return None  # a table with jumps tells more than the mean, which is not judged alone
+    return max(0.0, mechanism.worst_variance() / limit - 1.0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from noutput._numbers import exactly
-from noutput.collector.measured import MEAN, of_numbers
-from noutput.estimate.summary import Figure
+from noutput.estimate.statistics import Statistic
+from noutput.estimate.summary import Estimate
 from noutput.questions import Number, YesNo
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Reading", "reading"]
 
 _HALF = 0.5
+_PERCENT = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Reading:
     unit: str
     factor: float
 
-    def figure(self, value: float, interval: Sequence[float]) -> Figure:
+    def figure(self, value: float, interval: Sequence[float]) -> Estimate:
         """Return a figure in the unit that people read."""
         low, high = interval
-        return Figure(self.factor * value, self.factor * low, self.factor * high)
+        return Estimate(self.factor * value, self.factor * low, self.factor * high)
 
-    def write(self, figure: Figure) -> str:
+    def write(self, figure: Estimate) -> str:
         """Write a figure with its unit and its interval."""
         value, low, high = figure.texts
         return f"{value}{self.after} ({low} to {high})"
@@ -67,21 +67,19 @@ def reading(question: Question, statistic: str) -> Reading:
     'share below 2.5 min'
     >>> reading(no.Number(0, 5), "quantile 0.5").noun, reading(no.Number(0, 5), "quantile 0.9").noun
     ('median', '90% quantile')
+    >>> reading(no.Number(0, 90, "min", edges=[15, 30]), "share 15 to 30").noun
+    'share from 15 to 30 min'
     """
+    parsed = Statistic.parse(statistic, question)
+    unit = parsed.unit(question)
+    if parsed.kind == "mean" and isinstance(question, YesNo):
+        return Reading("share of yes", "%", _PERCENT)
+    if parsed.kind == "mean":
+        return Reading("average" if isinstance(question, Number) else "average score", unit, 1.0)
+    if parsed.kind == "quantile":
+        (at,) = parsed.at
+        return Reading("median" if at == _HALF else f"{_PERCENT * at:g}% quantile", unit, 1.0)
     if isinstance(question, Number):
-        return _of_number(question, statistic)
-    if isinstance(question, YesNo):
-        return Reading("share of yes", "%", 100.0)
-    if statistic == MEAN:
-        return Reading("average score", "", 1.0)
-    return Reading(f"share of “{statistic}”", "%", 100.0)
-
-
-def _of_number(question: Number, statistic: str) -> Reading:
-    asked = of_numbers(question, statistic)
-    if asked is None:
-        return Reading("average", question.unit, 1.0)
-    kind, at = asked
-    if kind == "below":
-        return Reading(f"share below {exactly(at)} {question.unit}".rstrip(), "%", 100.0)
-    return Reading("median" if at == _HALF else f"{100.0 * at:g}% quantile", question.unit, 1.0)
+        name = parsed.name.replace("share", "from")
+        return Reading(f"share {name} {question.unit}".rstrip(), "%", _PERCENT)
+    return Reading(f"share of “{parsed.label}”", "%", _PERCENT)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.estimate.summary import Figure
+    from noutput.estimate.summary import Estimate
     from noutput.questions import Question
 
 __all__ = ["Present", "RoundsView", "Small", "present_round", "rounds_view", "small_multiples"]
@@ -202,7 +202,7 @@ def _course(told: Reading, found: Mapping[str, Any]) -> Course:
     return Course(points, EVERY[found["every"]], shifts)
 
 
-def _figure(told: Reading, known: Mapping[str, Any] | None) -> Figure | None:
+def _figure(told: Reading, known: Mapping[str, Any] | None) -> Estimate | None:
     return None if known is None else told.figure(known["value"], known["interval"])
 
 

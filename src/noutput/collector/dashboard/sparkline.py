@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from noutput.collector.dashboard.svg import ACCENT, document
 
 if TYPE_CHECKING:
-    from noutput.estimate.summary import Figure
+    from noutput.estimate.summary import Estimate
 
 __all__ = ["sparkline_svg"]
 
@@ -18,13 +18,13 @@ _POINTS = 40  # more cannot be told apart
 _EARLY = 0.25  # of the releases: their intervals would leave no room for the others'
 
 
-def sparkline_svg(figures: Sequence[Figure], *, label: str) -> str:
+def sparkline_svg(figures: Sequence[Estimate], *, label: str) -> str:
     """Draw the figures of at least two releases, the last one with a dot.
 
     Examples
     --------
-    >>> from noutput.estimate.summary import Figure
-    >>> figures = [Figure(30.0, 10.0, 50.0), Figure(34.0, 28.0, 40.0)]
+    >>> from noutput.estimate.summary import Estimate
+    >>> figures = [Estimate(30.0, 10.0, 50.0), Estimate(34.0, 28.0, 40.0)]
     >>> picture = sparkline_svg(figures, label="Average")
     >>> picture.count("<path"), picture.count("<circle")
     (2, 1)
@@ -53,7 +53,7 @@ def sparkline_svg(figures: Sequence[Figure], *, label: str) -> str:
     return document(_WIDTH, _HEIGHT, parts, label=label)
 
 
-def _thinned(figures: Sequence[Figure]) -> list[Figure]:
+def _thinned(figures: Sequence[Estimate]) -> list[Estimate]:
     """Return so many figures that their points differ, with the first and the last."""
     if len(figures) <= _POINTS:
         return list(figures)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from noutput.collector.comparing import BETWEEN, MOST_GROUPS, Compared, compare, has_pairs
+from noutput.collector.dashboard import words
 from noutput.collector.dashboard.compared import comparison_view
 from noutput.collector.dashboard.reading import reading
 from noutput.collector.dashboard.rounds import present_round, rounds_view, small_multiples
 from noutput.collector.estimates import PAGE_LEVEL
 from noutput.collector.exports import as_json
 from noutput.collector.lanes import BusyError
-from noutput.collector.measured import followed
+from noutput.collector.measured import followed, has_cells, share_names
 from noutput.collector.strata import Selection
 from noutput.collector.trending import Followed, trend_answer
 from noutput.questions import Number
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from noutput.collector.dashboard.asked import Asked
     from noutput.collector.services import Services
     from noutput.collector.store.directory import KnownCampaign
-    from noutput.questions import Question
 
 __all__ = ["FoundStrata", "choices", "find_strata", "strata_views"]
 
@@ -157,31 +157,36 @@ def strata_views(
 
 
 def choices(campaign: Campaign, asked: Asked) -> dict[str, list[tuple[str, str, bool]]]:
-    """Return what can be chosen: address, text, and whether it is chosen now."""
+    """Return what can be chosen: address, text, and whether it is chosen now.
+
+    The shares of a number with edges are many: a list in a form has them, by their names.
+    """
     question = campaign.questions[asked.place]
-    known = followed(question)
-    if asked.statistic not in known:
-        known += (asked.statistic,)
     groups = [] if campaign.segments is None else _groupings(campaign.segments)
+    names = followed(question)
+    if isinstance(question, Number) and question.edges:
+        names += tuple(share_names(question))
+    if asked.statistic not in names:
+        names += (asked.statistic,)
+    shown = [
+        (name, reading(question, name).noun if isinstance(question, Number) else name)
+        for name in names
+    ]
+    is_list = has_cells(question)
     return {
         "by": [
             (asked.query(campaign, by=names) or "?", BETWEEN.join(names), names == asked.by)
             for names in groups
         ],
         "statistic": [
-            (
-                asked.query(campaign, statistic=name) or "?",
-                _called(question, name),
-                name == asked.statistic,
-            )
-            for name in known
+            (asked.query(campaign, statistic=name) or "?", text, name == asked.statistic)
+            for name, text in shown
+            if not is_list
+        ],
+        "shares": [
+            (name, words.capital(text), name == asked.statistic) for name, text in shown if is_list
         ],
     }
-
-
-def _called(question: Question, statistic: str) -> str:
-    """Return what a choice is called: an answer as it is."""
-    return reading(question, statistic).noun if isinstance(question, Number) else statistic
 
 
 def _groupings(segments: Segments) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from noutput.estimate.summary import Figure
+from noutput.estimate.summary import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ class Followed:
     column : str
         The heading of its column.
     unit : str
-    figure : Figure
+    figure : Estimate
         As it is now.
     half : float
         Half the width of its interval, which need not lie within what is possible.
@@ -79,16 +79,16 @@ class Followed:
     caption: str
     column: str
     unit: str
-    figure: Figure
+    figure: Estimate
     half: float
     most: float
     needed: Callable[[float], float]
     factor: float = 1.0
     is_uncertainty: bool = False
 
-    def scaled(self, value: float, low: float, high: float) -> Figure:
+    def scaled(self, value: float, low: float, high: float) -> Estimate:
         """Return the figure of a milestone in the units that people read."""
-        return Figure(*(self.factor * each for each in (value, low, high)))
+        return Estimate(*(self.factor * each for each in (value, low, high)))
 
 
 @dataclass(frozen=True, slots=True)

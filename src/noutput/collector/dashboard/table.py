@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import astuple
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from noutput.collector.exports import harmless
-from noutput.estimate.summary import AnswerSummary
+from noutput.estimate.summary import AnswerSummary, CellSummary
 from noutput.questions import Number, YesNo
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ def estimates_csv(questions: Iterable[QuestionEstimates]) -> bytes:
 
     Notes
     -----
-    The columns from and to are the ends of a bin, or the share that a quantile is for; low and
-    high are the ends of the interval. A "share" is of an answer, or of a bin of a number's
-    distribution; a "histogram" is of a bar of its picture; "at_most" is the share of an answer
-    and those before it; "goodness_of_fit" is a p-value, and has no interval. Where the reports are
-    probably forged, no interval is claimed, and low and high are empty.
+    The columns from and to are the ends of a cell or bin, or the share that a quantile is for; low
+    and high are the ends of the interval. A "share" is of an answer, of a cell of a number with
+    edges, or of a bin of another number's distribution; a "histogram" is of a bar of its picture;
+    "below" is the share below an edge; "at_most" is the share of an answer and those before it;
+    "goodness_of_fit" is a p-value, and has no interval. A quantile that more than two cells may
+    hold has no value. Where the reports are probably forged, no interval is claimed, and low and
+    high are empty.
     """
     target = io.StringIO()
     writer = csv.writer(target)
@@ -46,11 +49,31 @@ def estimates_csv(questions: Iterable[QuestionEstimates]) -> bytes:
             continue
         unit = asked.unit if isinstance(asked, Number) else ""
         head = (asked.name, asked.kind, harmless(unit), each.reports)
-        rows = _answers(found) if isinstance(found, AnswerSummary) else _number(found)
+        rows = _rows(found)
         if found.warning:
             rows = ((*row[:-2], "", "") for row in rows)
         writer.writerows((*head, *row) for row in rows)
     return target.getvalue().encode()
+
+
+def _rows(found: Summary | AnswerSummary | CellSummary) -> Iterable[tuple[object, ...]]:
+    if isinstance(found, AnswerSummary):
+        return _answers(found)
+    return _cells(found) if isinstance(found, CellSummary) else _number(found)
+
+
+def _cells(found: CellSummary) -> Iterator[tuple[object, ...]]:
+    yield ("mean", "", "", "", *astuple(found.mean))
+    if found.spread is not None:
+        yield ("standard_deviation", "", "", "", *astuple(found.spread))
+    for share, figure in found.quantiles.items():
+        value, low, high = astuple(figure)
+        yield ("quantile", "", share, "", "" if math.isnan(value) else value, low, high)
+    yield ("goodness_of_fit", "", "", "", found.goodness, "", "")
+    for edge, figure in zip(found.edges, found.cdf, strict=True):
+        yield ("below", "", "", edge, *astuple(figure))
+    for (low, high), figure in zip(found.cells, found.shares, strict=True):
+        yield ("share", "", low, high, *astuple(figure))
 
 
 def _number(found: Summary) -> Iterator[tuple[object, ...]]:

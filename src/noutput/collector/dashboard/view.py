@@ -15,7 +15,7 @@ from noutput.collector.dashboard.answers import answers_subject, draw_answers
 from noutput.collector.dashboard.numbers import draw_number, number_subject
 from noutput.collector.dashboard.progress import current_rate, next_target, outlook
 from noutput.collector.followed import is_forged
-from noutput.estimate.summary import AnswerSummary
+from noutput.estimate.summary import AnswerSummary, CellSummary
 from noutput.questions import Number
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def question_view(
     )
 
 
-def draw(found: Summary | AnswerSummary, *, heading: str) -> str:
+def draw(found: Summary | AnswerSummary | CellSummary, *, heading: str) -> str:
     """Draw a picture that stands on its own."""
-    if isinstance(found, AnswerSummary):
+    if isinstance(found, AnswerSummary | CellSummary):
         return draw_answers(found, heading=heading)
     return draw_number(found.question, found, heading=heading)
 
@@ -145,9 +145,9 @@ def _subject(entry: KnownCampaign, estimate: QuestionEstimates) -> Subject | Non
     found = estimate.summary
     if found is None:
         return None
-    if isinstance(found, AnswerSummary):
-        return answers_subject(found)
     alone = len(entry.campaign.questions) == 1
+    if isinstance(found, AnswerSummary | CellSummary):
+        return answers_subject(found, alone=alone)
     return number_subject(found.question, found, estimate.parts, alone=alone)
 
 

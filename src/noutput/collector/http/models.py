@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from noutput.collector.http.strata_models import StrataModel  # noqa: TC001 (pydantic reads it)
 
 __all__ = [
-    "ActionLog", "ActionModel", "AnswerModel", "AnswersEstimate", "CampaignList", "CampaignSummary",
-    "ClosingModel", "DistributionModel", "EstimatesModel", "Health", "MeanModel", "NumberEstimate",
-    "PrivacyModel", "ProblemModel", "PublishedModel", "ReadersModel", "ReportOutcome",
-    "TokenCreated", "TokenInfo", "TokenKind", "TokenList", "TokenRequest", "VarianceModel",
-    "YesNoEstimate",
+    "ActionLog", "ActionModel", "AnswerModel", "AnswersEstimate", "CampaignList",
+    "CampaignSummary", "CellsEstimate", "ClosingModel", "DistributionModel", "EstimatesModel",
+    "Health", "MeanModel", "NumberEstimate", "PrivacyModel", "ProblemModel", "PublishedModel",
+    "ReadersModel", "ReportOutcome", "TokenCreated", "TokenInfo", "TokenKind", "TokenList",
+    "TokenRequest", "VarianceModel", "YesNoEstimate",
 ]  # fmt: skip
 
 
@@ -227,7 +227,7 @@ class IntervalsModel(_Model):
 
 
 class NumberEstimate(_QuestionEstimate):
-    """What the reports on one number say; null where there are fewer than two."""
+    """What the reports on a number without edges say; null where there are fewer than two."""
 
     kind: Literal["number"]
     unit: str
@@ -241,6 +241,72 @@ class NumberEstimate(_QuestionEstimate):
         description="The same with fewer and wider bins, as many as the reports can tell apart."
     )
     intervals: IntervalsModel | None
+
+
+class CellMeanModel(_Model):
+    """The mean of a number with edges: that of the likeliest shares of its cells."""
+
+    value: float
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
+    unbiased: float = Field(description="By which groups and rounds are compared.")
+    standard_error: float | None = Field(ge=0, description=f"Of `unbiased`. {_CLAIMED}")
+    influence: float = Field(ge=0, description="About how far one false report moves the value.")
+
+
+class FigureModel(_Model):
+    """A figure of the likeliest shares of the cells."""
+
+    value: float
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
+
+
+class BelowModel(FigureModel):
+    """The share of people strictly below an edge."""
+
+    number: float
+
+
+class CellModel(FigureModel):
+    """The share of people from one edge, or bound, up to the next."""
+
+    from_: float = Field(alias="from")
+    to: float = Field(description="Not in the cell, but for the upper bound.")
+    joint_interval: tuple[float, float] | None = Field(
+        description="Wider: the level holds for all cells together."
+    )
+
+
+class CellQuantileModel(_Model):
+    """The range of edges that a quantile lies in."""
+
+    share: float
+    value: float | None = Field(description="Null where more than two cells may hold it.")
+    interval: tuple[float, float] | None = Field(description=_CLAIMED)
+
+
+class CellIntervalsModel(_Model):
+    """What all intervals of a number with edges are."""
+
+    kind: Literal["normal", "guaranteed"] = Field(
+        description="guaranteed: with a proof for every number of reports, and always below 100."
+    )
+    assumption: str = Field(description="The same as a sentence for people.")
+
+
+class CellsEstimate(_QuestionEstimate):
+    """What the reports on a number with edges say; null where there are fewer than two."""
+
+    kind: Literal["number"]
+    unit: str
+    lower: float
+    upper: float
+    edges: list[float]
+    mean: CellMeanModel | None
+    standard_deviation: FigureModel | None = Field(description="Null too where it is not told.")
+    quantiles: list[CellQuantileModel] | None
+    below: list[BelowModel] | None
+    cells: list[CellModel] | None
+    intervals: CellIntervalsModel | None
 
 
 class OperatorModel(_Model):
@@ -305,7 +371,7 @@ class EstimatesModel(_Model):
     privacy: PrivacyModel
     waves: list[WaveModel]
     level: float = Field(description="Of every interval on its own, but for `joint_interval`.")
-    questions: list[NumberEstimate | AnswersEstimate | YesNoEstimate]
+    questions: list[NumberEstimate | CellsEstimate | AnswersEstimate | YesNoEstimate]
     strata: StrataModel | None = Field(
         default=None, description="Absent for a campaign without segments and rounds."
     )

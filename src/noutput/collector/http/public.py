@@ -38,7 +38,7 @@ from noutput.collector.metrics import METRICS_TYPE
 __all__ = ["router"]
 
 router = APIRouter()
-_BINS = "Of the histogram: a power of two, or as many as the dashboard has for a number."
+_BINS = "Of histograms of numbers without edges: a power of two, or as many as the page has."
 _COMPRESSED_BEYOND = 1 << 14  # bytes; a table with 128 outputs takes ten times as much
 
 
@@ -141,8 +141,10 @@ async def get_estimates(
 ) -> Response:
     """Return all that is estimated about every question, from the reports published so far.
 
-    Of a number: mean, variance, quantiles and distribution. Of a scale or a choice: the share of
-    every answer and, where they have order or scores, quantiles and mean. Of yes/no: one share.
+    Of a number with edges: mean, shares below edges and of cells, standard deviation, quantiles as
+    ranges. Of another number: mean, variance, quantiles and distribution. Of a scale or a choice:
+    the share of every answer and, where they have order or scores, quantiles and mean. Of yes/no:
+    one share.
 
     With labels, it is about the published reports that tell all of them; with rounds, about those
     of these rounds.

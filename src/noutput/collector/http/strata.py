@@ -21,7 +21,7 @@ from noutput.collector.http.access import Id, MaybeReader, Shared, check_reader
 from noutput.collector.http.openapi import refusals
 from noutput.collector.http.problems import ProblemError, checked_parameters
 from noutput.collector.http.strata_models import ComparisonModel, TrendModel
-from noutput.collector.measured import check_statistic, of_numbers
+from noutput.collector.measured import bracketed, check_statistic
 from noutput.collector.strata import Selection
 from noutput.collector.trending import Followed, trend_answer
 
@@ -46,12 +46,16 @@ _DIFFERENCES = f"Whether all pairs are compared: of {MAX_PAIRED_GROUPS} groups a
 _WEIGHT = "The share of a group in a known population, such as ios:0.3."
 _CYCLE = "The length of a cycle, in rounds: 7 for days with weekends."
 _NUMBERS = (
-    '"mean", the label of an answer whose share is wanted, or of numbers "below X" (a share) or '
-    '"quantile P". P is rounded to 0.001, and X to the largest power of ten of which the bounds '
-    "hold 1,000 or more"
+    '"mean", the label of an answer whose share is wanted, or of numbers "below X" (a share). Of '
+    'numbers with edges, X is an edge, and "share X to Y" is of those between two. Of others, X is '
+    "rounded to the largest power of ten of which the bounds hold 1,000 or more; there is "
+    '"quantile P", too, P rounded to 0.001'
 )
 _STATISTIC = f"{_NUMBERS}; the first that there is if not given."
-_COMPARED = f"One statistic alone: {_NUMBERS}; all means and shares of answers if not given."
+_COMPARED = (
+    f"One statistic alone: {_NUMBERS}; all means, and shares of answers or below edges, if not "
+    "given."
+)
 _LEVELS: dict[str, Any] = {"enum": list(LEVELS)}
 _REFUSALS = refusals(
     "unknown-campaign", "token-required", "token-not-sufficient", "invalid-parameter"
@@ -168,8 +172,8 @@ def _compared(question: Question, statistic: str, weights: Mapping[str, float]) 
         return ""
     with checked_parameters():
         found = check_statistic(question, statistic)
-    asked = of_numbers(question, found)
-    if weights and asked is not None and asked[0] == "quantile":
+    slack = bracketed(question, found)
+    if weights and slack is not None and slack.kind == "quantile":
         detail = "weight must be absent: no mean of the groups' quantiles is that of a population"
         raise ProblemError("invalid-parameter", detail)
     return found

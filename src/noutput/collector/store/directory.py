@@ -17,15 +17,15 @@ from noutput.collector.cells import CellLayout
 from noutput.collector.logs import event
 from noutput.collector.store.interface import DamagedError
 from noutput.errors import InvalidArgumentError
-from noutput.mechanisms.answer_table import AnswerTable
-from noutput.mechanisms.answers import AnswerMechanism
-from noutput.mechanisms.table import TableMechanism
+from noutput.mechanisms.table import unit_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from noutput.campaign.campaign import Campaign, Table
+    from noutput.campaign.campaign import Campaign
     from noutput.collector.store.interface import CampaignRow, Store
+    from noutput.mechanisms.answers import AnswerMechanism
+    from noutput.mechanisms.table import TableMechanism
 
 __all__ = ["Directory", "KnownCampaign", "State"]
 
@@ -93,7 +93,7 @@ class KnownCampaign:
     def mechanisms(self) -> tuple[TableMechanism | AnswerMechanism, ...]:
         """The table of every block as the estimates want it; equal ones are one object."""
         tables = [table for wave in self.campaign.waves for table in wave.tables]
-        found = {table: _mechanism(table) for table in dict.fromkeys(tables)}
+        found = {table: unit_mechanism(table) for table in dict.fromkeys(tables)}
         return tuple(found[table] for table in tables)
 
     @property
@@ -124,12 +124,6 @@ class KnownCampaign:
     def layout(self) -> CellLayout:
         """The cells in which the reports are counted."""
         return CellLayout(self.campaign)
-
-
-def _mechanism(table: Table) -> TableMechanism | AnswerMechanism:
-    if isinstance(table, AnswerTable):
-        return AnswerMechanism.of(table)
-    return TableMechanism.of(table)
 
 
 class Directory:
