@@ -101,8 +101,8 @@ class TableMechanism(ArrayRows):
     >>> import json
     >>> TableMechanism.from_document(json.loads(m.to_json())) == m
     True
-    >>> TableMechanism.of(m.plain) == m  # what a device has, and back
-    True
+    >>> TableMechanism.of(m.plain) == m, m.in_own_unit is m  # what a device has, and back
+    (True, True)
 
     What a tally counts, and the inputs whose rows of probabilities span all others:
 
