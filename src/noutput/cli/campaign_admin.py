@@ -95,7 +95,7 @@ def close_command(
     """Close a campaign before its time. It counts no more reports, and never opens again.
 
     It says before how many reports are too few to show, and never published then. About a database
-    it says so for a collector with the default --step.
+    it says so for a collector with the default --minimum.
     """
     with open_administration(database, collector) as administration:
         found = _summary(administration, campaign_id)

@@ -258,7 +258,7 @@ def _where(entry: KnownCampaign, asked: Compared) -> str:
     if asked.rounds is not None:
         return " in one of these rounds"
     if entry.campaign.schedule is not None:
-        return " in a round, or in the rounds together whose reports keep their labels"
+        return " in a round"
     return ""
 
 

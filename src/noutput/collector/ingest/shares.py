@@ -2,8 +2,8 @@
 
 Whoever sends all reports of a release but one sees that one. So a client may have at most a share
 of the minimum among the reports on a question that wait for their release, in a period. It is a
-limit and no guarantee: clients are addresses, and it takes four of them. Reports with tokens have
-no such limit, for nobody can invent them.
+limit and no guarantee: clients are addresses, it takes four of them, and every process counts for
+itself, from its start on. Reports with tokens have no such limit, for nobody can invent them.
 """
 
 from __future__ import annotations
