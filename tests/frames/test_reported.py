@@ -12,7 +12,7 @@ import pytest
 from noutput import InvalidArgumentError, frames
 from noutput.campaign import Campaign
 from noutput.campaign.archive import DOCUMENT, campaign_folder, shard_folder
-from tests.campaign.examples import survey_campaign
+from tests.campaign.examples import adaptive_campaign, next_wave, survey_campaign
 from tests.frames.conftest import Backend
 
 
@@ -217,3 +217,12 @@ def test_pending_reports_that_cannot_be_read_are_named(tmp_path: Path, campaign:
     (tmp_path / "_pending.db").write_bytes(b"no database")
     with pytest.raises(InvalidArgumentError, match=r"_pending\.db must be readable, or not exist"):
         frames.tally_reports(tmp_path)
+
+
+def test_the_second_wave_is_summarized_within_its_own_bounds() -> None:
+    """Its table was made for numbers up to 110, not for the 600 of the first wave."""
+    second = next_wave(adaptive_campaign(), upper=110.0)
+    answers = [(0, index % second.tables[0].n_outputs, index) for index in range(400)]
+    found: Any = frames.tally_reports(rows(second, answers), second).summaries()["commute"]
+    assert (found.question.lower, found.question.upper) == (0.0, 110.0)
+    assert 0.0 <= found.mean.value <= 110.0

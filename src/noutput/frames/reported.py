@@ -113,7 +113,7 @@ class ReportCounts:
         from noutput.estimate.summary import summarize
 
         found: dict[str, Summary | AnswerSummary] = {}
-        asked = zip(self.campaign.questions, self.campaign.tables, strict=True)
+        asked = zip(self.campaign.asked, self.campaign.tables, strict=True)
         for question, table in asked:
             tally = self.tallies[question.name]
             if tally.total < _LEAST:
