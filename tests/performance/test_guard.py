@@ -25,7 +25,8 @@ import noutput
 WORKLOAD = Path(__file__).with_name("workload.py")
 ROOT = Path(noutput.__file__).parents[1]
 TIMES = 4
-COSTS = {"privatize": 5.0, "tally": 0.51, "em": 1.40, "device": 0.92}  # as of 2026-11
+# As of 2026-11. A draw on a device checks its value, and serves answers, numbers and pairs.
+COSTS = {"privatize": 5.0, "tally": 0.51, "em": 1.40, "device": 2.46}
 LIMIT = 1.3  # times these costs: half as much again is far above
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0",

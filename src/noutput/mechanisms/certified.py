@@ -37,6 +37,7 @@ MAX_ANSWERS = 64
 MAX_ROWS = 4096
 MAX_OUTPUTS = 256
 Axis: TypeAlias = int | tuple[float, ...]
+_SEVERAL = (tuple, list)  # a union of both would be made anew at every draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +213,8 @@ class Table:
         A value is a number between the first and the last knot, or the index of an answer; an
         error never repeats it.
         """
-        values: Any = x if isinstance(x, tuple | list) else (x,)
-        words: Any = word if isinstance(word, tuple | list) else (word,)
+        values: Any = x if isinstance(x, _SEVERAL) else (x,)
+        words: Any = word if isinstance(word, _SEVERAL) else (word,)
         if not len(values) == len(words) == len(self.axes):
             rule = f"be {len(self.axes)} values with {len(self.axes)} words, one per axis"
             raise InvalidArgumentError("x", rule, (len(values), len(words)))
@@ -235,7 +236,7 @@ class Table:
         The output is drawn with one 64-bit word per value of the operating system's secure
         source, which is used for nothing else and kept nowhere.
         """
-        if isinstance(x, tuple | list):
+        if isinstance(x, _SEVERAL):
             return self.draw(x, [secure_word() for _ in x])
         return self.draw(x, secure_word())
 
